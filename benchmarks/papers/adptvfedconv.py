@@ -182,7 +182,8 @@ PAPER = Paper(
     methods=("adptvfedconv",),
     experiments=EXPERIMENTS,
     settings="In all runs a tenth of the training rows is held out for validation, 2 % in reduced "
-    "ones. Rows are seen in eight views with flips and crops within a tile, one of them as it is. "
+    "ones, whose other settings stand with the tables. In whole runs rows are seen in eight "
+    "views with flips and crops within a tile, one of them as it is. "
     "Pre-training has 100 epochs and fine-tuning 20 at most, with SGD and momentum on a cosine. "
     "'No model transfer' leaves out step 1 of the paper, as its Section 4.3 says; Section 4.1 "
     "names step 2.",

@@ -1,5 +1,6 @@
 """A paper's own methods against the others of the same tables."""
 
+import re
 import statistics
 from collections import Counter
 from collections.abc import Sequence
@@ -14,6 +15,9 @@ BETTER, LEVELLED, WORSE = "better", "not distinguishable", "worse"
 OURS = (BETTER, LEVELLED, WORSE, FAILED)
 REFERENCE = "central"
 """Part of the names of rows that no federated method is to beat."""
+
+PARTS = re.compile(r", (?![^(]*\))")
+"""What stands between a row's parts, in one of which brackets may hold commas."""
 
 TOLD = (
     "In how many cells the paper's own method is better than another one of the same table: by "
@@ -76,7 +80,7 @@ def _is_own(results: Results, cell: Judged) -> bool:
 
 def _different(own: Cell, other: Cell) -> tuple[str, str] | None:
     """Return the only part in which two rows of a column differ."""
-    pairs = zip_longest(own.row.split(", "), other.row.split(", "), fillvalue="")
+    pairs = zip_longest(*(PARTS.split(each.row) for each in (own, other)), fillvalue="")
     found = [(a, b) for a, b in pairs if a != b]
     return found[0] if own.column == other.column and len(found) == 1 else None
 

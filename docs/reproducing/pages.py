@@ -24,10 +24,10 @@ NOTHING = "Nothing is measured yet."
 RUNS = "Each file has flags, accuracies by party, the course of training, bytes and versions."
 TOLD = (
     "Each cell has the claim, our mean ± standard deviation with the number of seeds in brackets, "
-    "and the verdict. A time is that of one seed on two cores, where no GPU is named. "
-    "[How to read it](../reproduction.md#how-to-read-the-tables).\n"
+    "and the verdict. A time is an estimate for the first seed, with its search, on two cores, "
+    "where no GPU is named. [How to read it](../reproduction.md#how-to-read-the-tables).\n"
 )
-COMMAND = "python -m benchmarks.reproduce {}:{} --seeds 3 --data-dir DIR --out DIR"
+COMMAND = "python -m benchmarks.reproduce {}:{} --seeds 3 --data-dir DATA --out RUNS"
 
 
 def made(results: Iterable[Results] | None = None) -> dict[str, str]:

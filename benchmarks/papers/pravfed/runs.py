@@ -23,11 +23,12 @@ TRUE_LABELS = {"label-privacy": "none", "optimizers": "adagrad,sgd,sgd,sgd"}
 
 _ADAM = {"optimizers": "adam", "learning-rates": "0.003"}
 _DEEP = {"top-layers": "3"}
+BOTH = "Adam and three layers"
 VARIED = {
     "200 numbers": {"embedding-dim": "200"},
     "three layers on top": _DEEP,
     "Adam": _ADAM,
-    "Adam and three layers": _ADAM | _DEEP,
+    BOTH: _ADAM | _DEEP,
 }
 """What the MLP's runs with true labels have besides."""
 
@@ -175,6 +176,9 @@ EXPERIMENTS = {
         )
         for name, more in VARIED.items()
     },
+    f"MNIST pravfed-cnn true labels, {BOTH}": _published(
+        "MNIST", "pravfed-cnn", TRUE_LABELS | VARIED[BOTH]
+    ),
     **{
         f"CIFAR10 {kind} {theta} {name}": _residual(name, kind, theta)
         for name, kind, theta in product((*METHODS, "PraVFed"), KINDS, THETAS)

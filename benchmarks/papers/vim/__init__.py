@@ -16,14 +16,14 @@ PAPER = Paper(
         "program, github.com/AI-secure/VFL-ADMM. Each party scales its own pixels, by mean and "
         "deviation in its training rows; the program has one mean and deviation for all, and the "
         "table of scaling says what that makes. The decay of heads is that program's, too: beta is "
-        "0.0005, where the text has 0.005. Split Learning's gradients are of the server's network "
-        "before its step. "
-        "Training ends once the validation accuracy is two points below its best, with noise on "
-        "uploads or ten rounds between evaluations twenty, and accuracies are those of the best "
-        "evaluation's weights, which validation rows choose, unless a table says otherwise. "
-        "Not here are Fig. 4, pictures of embeddings without numbers, what Figs. 1, 2, 3 and 5 "
-        "have of NUS-WIDE and ModelNet40, which were not at hand, and Figs. 2, 3 and 5 on CIFAR, "
-        "of which each run of VIMADMM takes two cores days."
+        "0.0005, where the text has 0.005; Linear-ADMM has the text's. Split Learning's gradients "
+        "are of the server's network before its step. Training ends once the validation accuracy "
+        "is two percentage points below its best (20 with noise on uploads, or with ten rounds "
+        "between evaluations), and accuracies are those of the best evaluation's weights, which "
+        "validation rows choose, unless a table says otherwise. Not here are Fig. 4, pictures of "
+        "embeddings without numbers, what Figs. 1, 2, 3 and 5 have of NUS-WIDE and ModelNet40, "
+        "which were not at hand, and Figs. 2, 3 and 5 on CIFAR, of which each run of VIMADMM takes "
+        "two cores days."
     ),
     tables=(
         tables.TABLE_3,

@@ -21,8 +21,8 @@ FIGURE_1 = Table(
         Curve("VIMADMM, tau 5", "mnist vimadmm tau 5"),
         Curve("VIMADMM, tau 20", "mnist vimadmm"),
     ),
-    note="Of validation rows. VIMADMM with one local step falls apart sooner or later, whatever "
-    "the seed; weights of before are kept.",
+    note="Of validation rows. VIMADMM with one local step diverges sooner or later, whatever the "
+    "seed; weights of the best evaluation before that are kept, where there is one.",
 )
 
 FIGURE_1_JOINT = Table(

@@ -174,9 +174,9 @@ TABLE_10 = Table(
     note="The row of all clients has 30 epochs, and each client's own scale of pixels. Importance "
     "is the norm of a client's head after training with all, here for five epochs, "
     "as long as each training with some. Pixels are scaled as those of whole images, as in the "
-    "authors' program: by their own scale other clients count most, as a table below shows. The "
-    "paper says that the least important clients alone come to much less: with them, less than "
-    "the claim reaches it.",
+    "authors' program; the table of scaling has the same by each client's own scale. The paper "
+    "says that the least important clients alone come to much less, so of their rows a lower "
+    "accuracy reaches the claim.",
 )
 
 TABLE_12 = Table(

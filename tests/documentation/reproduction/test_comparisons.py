@@ -47,6 +47,16 @@ def test_own_method_stands_against_the_others(results: Results) -> None:
     assert [each.cell for each in told] == list(cells[1:])
 
 
+def test_brackets_of_a_row_may_hold_a_comma(results: Results) -> None:
+    cells = (
+        Cell("MNIST, Made", "MLP", "one", claim=90.0),
+        Cell("MNIST, Local (labels shared, a quarter of the rate)", "MLP", "two"),
+    )
+    paper = replace(PAPER, tables=(Table("table1", "Accuracy", "Table 1", cells),))
+    names = compared(replace(results, paper=paper), paper.tables[0])
+    assert [*names] == [("Made", "Local (labels shared, a quarter of the rate)")]
+
+
 def test_other_methods_are_told_where_no_row_is_the_papers_own(results: Results) -> None:
     own, other = (FLAGS | {"method": method} for method in ("easter", "splitnn"))
     made_by = {"one": Experiment(own, minutes=3), "two": Experiment(other, minutes=3)}
