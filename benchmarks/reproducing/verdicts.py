@@ -76,7 +76,8 @@ def judged(paper: Paper, cell: Cell, record: Record | None) -> Judged:
     if not seeds:
         return Judged(cell, [], NOT_RUN, cost(paper.experiments[cell.experiment]))
     if failures := [each["failed"] for each in seeds if each["failed"]]:
-        return Judged(cell, [], FAILED, _told(_brief(failures[0]), cell.why))
+        several = f"{len(failures)} of {len(seeds)} seeds" if len(failures) < len(seeds) else ""
+        return Judged(cell, [], FAILED, _told(several, _brief(failures[0]), cell.why))
     found = [read(cell.reading, each) for each in seeds]
     values = [value for value in found if value is not None]
     if len(values) < len(found):

@@ -30,6 +30,7 @@ PAPER = Paper(
         tables.TABLE_4,
         others.TABLE_5,
         tables.TABLE_6,
+        tables.SPENT,
         tables.TOPS,
         tables.CLIPS,
         tables.RATES,

@@ -144,7 +144,7 @@ def test_constant_numbers_are_compared() -> None:
 def test_failed_run_is_no_number(failure: str, told: str) -> None:
     record = {"seeds": [seed_of(90), {"seed": 1, "failed": failure}]}
     found = judged(PAPER, Cell("a", "b", "alone", claim=1.0), record)
-    assert (found.verdict, found.values, found.why) == (FAILED, [], told)
+    assert (found.verdict, found.values, found.why) == (FAILED, [], f"1 of 2 seeds; {told}")
 
 
 def test_deviations_over_classes() -> None:
