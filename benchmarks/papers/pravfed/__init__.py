@@ -97,7 +97,14 @@ PAPER = Paper(
             "ours are those of whole epochs. The paper's column of the largest accuracy repeats "
             "Table II, heterogeneous, theta 2. Agg_VFL did not reach 70 % of FMNIST in the paper.",
         ),
-        Table("table5", "Test accuracy by epsilon", "Table V", cells.table5(), picture="lines"),
+        Table(
+            "table5",
+            "Test accuracy by epsilon",
+            "Table V",
+            cells.table5(),
+            picture="lines",
+            note="Of PraVFed with several networks; theta as in Table II.",
+        ),
         Table(
             "table6",
             "Test accuracy on tables by epsilon",

@@ -46,12 +46,18 @@ TABLE_5 = Table(
     "precision: that is what the claim is held against.",
 )
 
+
+def _by_tau(*cells: Cell) -> tuple[Cell, ...]:
+    """Return cells in the order of the local steps of their columns."""
+    return tuple(sorted(cells, key=lambda each: int(each.column.split()[-1])))
+
+
 TABLE_8 = Table(
     name="table8",
     title="Local steps under client-level privacy, epsilon 1",
     place="Table VIII",
     picture="lines",
-    cells=(
+    cells=_by_tau(
         *(
             Cell(data, f"tau {tau}", f"{OF[data]} vimadmm{run} epsilon 1", claim=claim)
             for data, tau, run, claim in (
@@ -77,7 +83,7 @@ TABLE_9 = Table(
     title="Local steps under label privacy, epsilon 1.4",
     place="Table IX",
     picture="lines",
-    cells=(
+    cells=_by_tau(
         *(
             Cell(
                 data,
