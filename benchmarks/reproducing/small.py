@@ -16,7 +16,7 @@ from vfl_flower.data.datasets import DataSet, of_parts
 MINUTES = 0.03
 """Estimated time of each."""
 
-ROWS = (60, 20)
+ROWS = (80, 20)
 """Training and test rows of images, for every `CLASSES` classes or fewer."""
 
 CLASSES = 20
