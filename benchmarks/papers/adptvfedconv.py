@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from benchmarks.reproducing.paper import Cell, Curve, Experiment, Paper, Table
+from benchmarks.reproducing.paper import Cell, Curve, Experiment, Paper, Table, uncounted
 
 COMMON = {"parties": "4", "partition": "grid:2x2", "schedule": "cosine"}
 
@@ -130,16 +130,16 @@ def _table2() -> Iterator[Cell]:
         for dataset, claim in zip(SETS, claims, strict=True):
             run = f"{dataset} {name}"
             yield Cell(name, dataset, run, claim=claim, why=_why(dataset))
-    for name in TABLE_2:
-        yield Cell(f"{name}, reduced", THERE, f"{THERE} {name}, reduced")
+    reduced = (Cell(f"{name}, reduced", THERE, f"{THERE} {name}, reduced") for name in TABLE_2)
+    yield from uncounted(reduced)
 
 
 def _table3() -> Iterator[Cell]:
     for cut, claims in TABLE_3.items():
         for dataset, claim in zip(SETS, claims, strict=True):
             yield Cell(cut, dataset, _run(dataset, cut), claim=claim, why=_why(dataset))
-    for cut in TABLE_3:
-        yield Cell(f"{cut}, reduced", THERE, f"{_run(THERE, cut)}, reduced")
+    reduced = (Cell(f"{cut}, reduced", THERE, f"{_run(THERE, cut)}, reduced") for cut in TABLE_3)
+    yield from uncounted(reduced)
 
 
 def _figure3(letter: str, dataset: str) -> Table:
@@ -163,8 +163,8 @@ def _figure4() -> Iterator[Cell]:
         for cut, claims in TABLE_3.items():
             run = _run(dataset, cut)
             yield Cell(dataset, cut, run, claim=claims[place], why=_why(dataset))
-    for cut in TABLE_3:
-        yield Cell(f"{THERE}, reduced", cut, f"{_run(THERE, cut)}, reduced")
+    reduced = (Cell(f"{THERE}, reduced", cut, f"{_run(THERE, cut)}, reduced") for cut in TABLE_3)
+    yield from uncounted(reduced)
 
 
 REDUCED_NOTE = (

@@ -24,7 +24,7 @@ example::
     )
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -125,6 +125,9 @@ class Cell:
         Whether less is better, as of bytes.
     why : str, optional
         What stands in the way, or what explains a miss, which alone is told then; one sentence.
+    counted : bool, optional
+        Whether summaries count it. They do not where settings are ours, nor where a claim is
+        worked out from others.
     """
 
     row: str
@@ -135,6 +138,31 @@ class Cell:
     spread: float | None = None
     lower: bool = False
     why: str = ""
+    counted: bool = True
+
+
+def uncounted(cells: Iterable[Cell]) -> list[Cell]:
+    """Return cells that no summary counts."""
+    return [replace(each, counted=False) for each in cells]
+
+
+def variants(cells: Iterable[Cell], end: str, experiments: Collection[str]) -> list[Cell]:
+    """Return cells again, of experiments whose names have a further end.
+
+    Parameters
+    ----------
+    cells : iterable of Cell
+        Those of the paper's settings.
+    end : str
+        What their rows end in, too, such as ", 60 epochs".
+    experiments : collection of str
+        All names; cells whose experiment is not among them have no variant.
+    """
+    changed = [
+        replace(each, row=f"{each.row}{end}", experiment=f"{each.experiment}{end}", why="")
+        for each in cells
+    ]
+    return uncounted(each for each in changed if each.experiment in experiments)
 
 
 def with_spreads(cells: Sequence[Cell], named: Sequence[Cell]) -> list[Cell]:
@@ -202,6 +230,8 @@ class Table:
         What a reader has to know, a few sentences: choices where the paper is silent.
     best : str, optional
         Row or column that the paper has above the others, where it names an order and no numbers.
+    alike : bool, optional
+        Whether all methods were given the same care; else none is held against another.
     """
 
     name: str
@@ -213,6 +243,7 @@ class Table:
     unit: str = "%"
     note: str = ""
     best: str = ""
+    alike: bool = True
 
     @property
     def ends(self) -> list[Cell]:

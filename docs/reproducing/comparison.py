@@ -47,7 +47,7 @@ def compared(results: Results, table: Table) -> dict[tuple[str, str], list[Pair]
     """
     found = dict[tuple[str, str], list[Pair]]()
     others = [each for each in of_others(results, table) if REFERENCE not in each.cell.row.lower()]
-    for own in results.judged(table):
+    for own in results.judged(table) if table.alike else ():
         for other in others if _is_own(results, own) else ():
             names = _different(own.cell, other.cell)
             if names and results.paper.title.lower() in names[0].lower():

@@ -58,10 +58,9 @@ def summary() -> str:
     lines = [["", "cells", *VERDICTS], ["---"] * (len(VERDICTS) + 2)]
     lists = list[str]()
     for each in all_results():
-        counts = {table.name: each.counts(table) for table in each.paper.tables}
         link = f"[{each.paper.title}](reproduction/{each.name}.md)"
         lines += _rows(each, link)
-        lists.append(f"{link}, {each.paper.reference}:\n\n{_contents(each, counts)}")
+        lists.append(f"{link}, {each.paper.reference}:\n\n{_contents(each)}")
     names = "\n".join(f"reproduction/{each.name}" for each in all_results())
     toctree = f"```{{toctree}}\n:hidden:\n\n{names}\n```\n"
     return "\n".join([markdown(lines), *lists, toctree])
@@ -81,14 +80,21 @@ def _row(counts: Counter[str]) -> list[str]:
     return [str(counts.total()), *(str(counts[name] or "") for name in VERDICTS)]
 
 
-def _contents(results: Results, counts: dict[str, Counter[str]]) -> str:
+def _contents(results: Results) -> str:
     """Return a list of a paper's tables with links and counts."""
     lines = []
     for table, heading in headings(results.paper):
         link = f"reproduction/{results.name}.md#{anchor(heading)}"
-        told = in_words(counts[table.name]) or _curves_in_words(results, table)
+        told = _counted_in_words(results, table) or _curves_in_words(results, table)
         lines.append(f"* [{heading}]({link}): {table.title}. {told[0].upper()}{told[1:]}.\n")
     return "".join(lines)
+
+
+def _counted_in_words(results: Results, table: Table) -> str:
+    """Return verdicts of a table's numbers, and how many others it has."""
+    others = sum(not cell.counted for cell in table.cells)
+    beside = f"{others} not counted" if others else ""
+    return "; ".join(filter(None, (in_words(results.counts(table)), beside)))
 
 
 def _curves_in_words(results: Results, table: Table) -> str:

@@ -58,16 +58,20 @@ class Results:
         found = {name: self.record(name) for name in self.paper.needed([table])}
         return {name: record for name, record in found.items() if record}
 
+    def counted(self, table: Table) -> list[Judged]:
+        """Return the cells of a table that summaries count."""
+        return [each for each in self.judged(table) if each.cell.counted]
+
     def counts(self, table: Table) -> Counter[str]:
-        """Return how many cells of a table have each verdict."""
-        return Counter(each.verdict for each in self.judged(table))
+        """Return how many of those have each verdict."""
+        return Counter(each.verdict for each in self.counted(table))
 
     def distinct(self) -> Iterator[tuple[Table, Judged]]:
-        """Yield all cells with their tables, each number once.
+        """Yield all of those with their tables, each number once.
 
         Tables and columns repeat numbers of others: the first one has it, with each of its claims.
         """
-        every = [(table, each) for table in self.paper.tables for each in self.judged(table)]
+        every = [(table, each) for table in self.paper.tables for each in self.counted(table)]
         claimed = {_number(each) for _, each in every if each.cell.claim is not None}
         seen = set[tuple[str | None, str, float | None]]()
         for table, each in every:

@@ -17,7 +17,15 @@ from benchmarks.papers.easter.runs import (
     SMALL,
     VARIED,
 )
-from benchmarks.reproducing.paper import Cell, Curve, Paper, Table, with_spreads
+from benchmarks.reproducing.paper import (
+    Cell,
+    Curve,
+    Paper,
+    Table,
+    uncounted,
+    variants,
+    with_spreads,
+)
 
 FOUR_RATES = (
     "SGD and Adagrad have the paper's rate of 0.05, momentum and Adam a tenth of it, the best of "
@@ -102,21 +110,21 @@ def _apart() -> list[Cell]:
         for name, (where, _) in VARIED.items()
         for d, network in where
     ]
-    return [*varied, *of_60_epochs("EASTER", ["CIFAR10"]), *short]
+    return uncounted([*varied, *of_60_epochs("EASTER", ["CIFAR10"]), *short])
 
 
 def of_60_epochs(name: str, sets: Iterable[str]) -> list[Cell]:
     """Return rows of a method with more epochs, and with three networks."""
-    return [
+    return uncounted(
         Cell(f"{d}, {name}, 60 epochs", network, f"{d} mixed, 60 epochs", f"test:{party}")
         for d in sets
         for network, party in zip(SMALL, PARTIES, strict=False)
-    ]
+    )
 
 
 def _networks() -> list[Cell]:
     """Return Table 2's rows Local and EASTER with other networks."""
-    return [
+    return uncounted(
         replace(
             cell,
             experiment=f"{cell.row.split(',')[0]} {cell.column if alone else 'mixed'} of PraVFed",
@@ -124,7 +132,7 @@ def _networks() -> list[Cell]:
         )
         for cell in _table2()
         if cell.column in SMALL and ((alone := cell.row.endswith("Local")) or "EASTER" in cell.row)
-    ]
+    )
 
 
 def _rounds() -> list[Cell]:
@@ -151,28 +159,19 @@ def _table3() -> list[Cell]:
         for dataset, name, *claims in _lines(TABLE_3)
         for network, claim in zip(SMALL, claims, strict=True)
     ]
-    longer = [
-        replace(cell, row=f"{cell.row}{end}", experiment=f"{cell.experiment}{end}", why="")
-        for end in (", 60 epochs", ", 60 epochs, falling rate")
-        for cell in claimed
-        if f"{cell.experiment}{end}" in EXPERIMENTS
-    ]
-    pooled = [
+    ends = (", 60 epochs", ", 60 epochs, falling rate")
+    longer = [cell for end in ends for cell in variants(claimed, end, EXPERIMENTS)]
+    pooled = uncounted(
         Cell(f"{dataset}, Central, on whole images", network, f"{dataset} {network} Central")
         for dataset, network in POOLED
-    ]
+    )
     return claimed + longer + pooled
 
 
 def _unbounded() -> list[Cell]:
     """Return cells of Table 4 without a bound of embeddings."""
-    cells = [cell for cell in _table4() if cell.row.startswith("MNIST")]
-    return [
-        replace(cell, row=f"{cell.row}, {run}", experiment=f"{cell.experiment}, {run}")
-        for run, networks in (("unbounded", SMALL), ("tuned", ["LeNet"]))
-        for cell in cells
-        if cell.column in networks
-    ]
+    ends = (", unbounded", ", tuned")
+    return [cell for end in ends for cell in variants(_table4(), end, EXPERIMENTS)]
 
 
 def _table4() -> list[Cell]:

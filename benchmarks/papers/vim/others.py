@@ -14,7 +14,7 @@ from benchmarks.papers.vim.tables import (
     TRAINING_ONLY,
     WHY,
 )
-from benchmarks.reproducing.paper import Cell, Table
+from benchmarks.reproducing.paper import Cell, Table, uncounted
 
 BY_PREDICTION = "precision-std:active"
 BY_CLASS = "recall-std:active"
@@ -114,7 +114,7 @@ LABEL_RATES = Table(
     name="label-rates",
     title="Rates of the paper, and more epochs, under label differential privacy",
     place="Tables VII and IX, rates",
-    cells=tuple(
+    cells=uncounted(
         Cell(row, told, f"{run}{end}", claim=CLAIMED[run])
         for row, run in (
             ("Split Learning, epsilon 2.8", "mnist splitnn label epsilon 2.8"),
@@ -226,7 +226,7 @@ _NOISY = tuple(
     for method, claims in ONE_NOISY.items()
     for (data, epochs), (claim, spread) in zip(product(SETS, (2, 5, 10)), claims, strict=True)
 )
-_TUNED_NOISY = tuple(
+_TUNED_NOISY = uncounted(
     replace(
         cell,
         row=f"{cell.row}, best of the paper's rates",

@@ -2,7 +2,7 @@
 
 from benchmarks.papers.vim.others import LEAST
 from benchmarks.papers.vim.settings import SCALED
-from benchmarks.reproducing.paper import Cell, Table
+from benchmarks.reproducing.paper import Cell, Table, uncounted
 
 ROWS = (
     ("Table VI, Split Learning", "splitnn", ""),
@@ -25,7 +25,7 @@ SCALING = Table(
     name="scaling",
     title="Pixels scaled by each party, and as those of whole images",
     place="Tables VI to XIII, scaling",
-    cells=tuple(
+    cells=uncounted(
         Cell(
             row,
             told,

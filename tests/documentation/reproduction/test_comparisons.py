@@ -47,6 +47,14 @@ def test_own_method_stands_against_the_others(results: Results) -> None:
     assert [each.cell for each in told] == list(cells[1:])
 
 
+def test_methods_that_were_not_given_the_same_care_are_not_compared(results: Results) -> None:
+    cells = (Cell("Made", "MLP", "one", claim=90.0), Cell("Local", "MLP", "two", claim=80.0))
+    for alike in (True, False):
+        table = Table("table1", "Accuracy", "Table 1", cells, alike=alike)
+        paper = replace(PAPER, tables=(table,))
+        assert bool(compared(replace(results, paper=paper), table)) == alike
+
+
 def test_brackets_of_a_row_may_hold_a_comma(results: Results) -> None:
     cells = (
         Cell("MNIST, Made", "MLP", "one", claim=90.0),

@@ -4,11 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.reproducing.paper import Cell, Experiment, Search, Table
+from benchmarks.reproducing.paper import Cell, Experiment, Search, Table, variants
 from benchmarks.reproducing.plan import papers
 from docs.reproducing.pages import DOCS, FOLDERS, made
 from docs.reproducing.results import Results
 from tests.documentation.reproduction.made import EXPERIMENTS, FLAGS, PAPER, TABLES
+
+LONGER = EXPERIMENTS | {"one, 60 epochs": EXPERIMENTS["one"].with_flags({"epochs": "60"})}
 
 
 def test_pages_and_figures_are_as_measured() -> None:
@@ -44,6 +46,16 @@ def test_a_number_that_is_repeated_counts_once(results: Results) -> None:
     distinct = [(table.name, each.cell.column) for table, each in twice.distinct()]
     assert distinct == [*[("table1", name) for name in ("MLP", "CNN") * 2], ("table2", "CNN 2")]
     assert twice.counts(again).total() == 4  # the table itself has them all
+
+
+def test_numbers_of_other_settings_are_shown_and_not_counted(results: Results) -> None:
+    cells = (*TABLES[0].cells, *variants(TABLES[0].cells, ", 60 epochs", LONGER))
+    table = replace(TABLES[0], cells=cells)
+    paper = replace(PAPER, experiments=LONGER, tables=(table,))
+    page = made([replace(results, paper=paper)])["reproduction/made.md"]
+    assert "| A, 60 epochs | 90.00 ± 1.50<br>not run" in page
+    assert "Of 4 cells: 1 reached, 1 missed, 2 not run." in page
+    assert replace(results, paper=paper).counts(table).total() == 4
 
 
 def test_a_number_with_a_claim_does_not_count_without_it(results: Results) -> None:
