@@ -31,7 +31,7 @@ from benchmarks.reproducing.runs import Record, Run, completed
 from benchmarks.reproducing.store import RESULTS, Store
 from benchmarks.reproducing.verdicts import judged
 from benchmarks.reproducing.workers import workers
-from vfl_flower.common.errors import ConfigError, RunError
+from vfl_flower.common.errors import ConfigError, DataError, RunError
 from vfl_flower.common.files import refused
 from vfl_flower.common.signals import raise_at_signals
 from vfl_flower.config.catalog import DEVICES, PRECISIONS
@@ -149,8 +149,8 @@ def _result(run: Run, future: Future[Record | None]) -> Record | None:
     """Return the record of a run; its errors name it."""
     try:
         return future.result()
-    except ConfigError as error:
-        raise ConfigError(f"{run.name}: {error}") from error
+    except (ConfigError, DataError) as error:
+        raise type(error)(f"{run.name}: {error}") from error
     except BrokenExecutor as error:
         raise RunError(
             f"{run.name}, or a run beside it: its process was killed, maybe for want of memory; "

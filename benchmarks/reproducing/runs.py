@@ -19,7 +19,13 @@ from vfl_flower.analysis.explain.retraining import Choice, plan
 from vfl_flower.analysis.explain.trained import check_heads, complete_run, trained
 from vfl_flower.cli.commands.train_command import train
 from vfl_flower.cli.options import given
-from vfl_flower.common.errors import ConfigError, DataError, Interrupted, PartyError, TrainingError
+from vfl_flower.common.errors import (
+    AbsentDataError,
+    ConfigError,
+    Interrupted,
+    PartyError,
+    TrainingError,
+)
 from vfl_flower.common.layout import CONFIG
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.runs.metrics_file import read_metrics
@@ -109,6 +115,8 @@ def completed(run: Run, seconds: float = 0) -> Record | None:
     ------
     ConfigError
         If the settings of another run are refused.
+    DataError
+        If there is a data set, and it cannot be used.
     """
     try:
         with stopped_after(seconds):
@@ -119,7 +127,7 @@ def completed(run: Run, seconds: float = 0) -> Record | None:
         if not _Clock.over:
             raise
         return None
-    except DataError as error:
+    except AbsentDataError as error:
         return {"seed": run.seed, "absent": str(error)}
     except (TrainingError, PartyError, ConfigError) as error:
         if isinstance(error, ConfigError) and not run.point:

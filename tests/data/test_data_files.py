@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from tests.helpers.data import columns_of, labels_of
-from vfl_flower.common.errors import DataError
+from vfl_flower.common.errors import AbsentDataError, DataError
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.datasets import dataset_of
 from vfl_flower.data.partition.shares import take
@@ -95,7 +95,9 @@ def test_bytes_can_have_the_scale_of_whole_images(
 def test_data_that_is_missing_says_what_to_do(tmp_path: Path) -> None:
     cfg = RunConfig(dataset="mnist", data_dir=str(tmp_path / "none"), download=False)
     for load in (partial(columns_of, cfg, 0), partial(labels_of, cfg)):
-        with pytest.raises(DataError, match=r"MNIST is not in .*none.*set data-dir") as refusal:
+        with pytest.raises(
+            AbsentDataError, match=r"MNIST is not in .*none.*set data-dir"
+        ) as refusal:
             load()
         assert "download" in str(refusal.value)
     assert not (tmp_path / "none").exists()  # nothing was fetched
@@ -111,7 +113,9 @@ def test_a_failing_download_says_what_to_do(
 
     monkeypatch.setattr(datasets.MNIST, "download", fail)
     cfg = RunConfig(dataset="fashion-mnist", data_dir=str(tmp_path))
-    with pytest.raises(DataError, match=r"FashionMNIST is not in .*cannot be downloaded.*data-dir"):
+    with pytest.raises(
+        AbsentDataError, match=r"FashionMNIST is not in .*cannot be downloaded.*data-dir"
+    ):
         columns_of(cfg, 0)
 
 
@@ -213,7 +217,7 @@ def test_cinic_pictures_are_read_by_class(made_cinic: Path) -> None:
 
 def test_cinic_that_is_not_whole_is_a_data_error(made_cinic: Path) -> None:
     source = Cinic10()
-    with pytest.raises(DataError, match=r"CINIC-10 is not in .*unpack it there"):
+    with pytest.raises(AbsentDataError, match=r"CINIC-10 is not in .*unpack it there"):
         source.parts(made_cinic / "elsewhere", download=True)
     picture = made_cinic / "CINIC-10" / "train" / "cat" / "0.png"
     whole = picture.read_bytes()

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from tests.helpers.data import columns_of, labels_of
-from vfl_flower.common.errors import DataError
+from vfl_flower.common.errors import AbsentDataError, DataError
 from vfl_flower.config.dataset_specs import SOURCES
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.datasets import dataset_of
@@ -150,7 +150,7 @@ def test_missing_nus_wide_says_what_the_folder_must_hold(nus_wide: Path) -> None
         says = "same concepts" if file == SKY else r"CH\.dat is not in .*nuswide.*set data-dir"
         with pytest.raises(DataError, match=says):
             NusWide().load(nus_wide)
-    with pytest.raises(DataError, match=r"Labels_CONCEPT_Train\.txt is not in"):
+    with pytest.raises(AbsentDataError, match=r"Labels_CONCEPT_Train\.txt is not in"):
         NusWide().load(nus_wide / "elsewhere")
 
 
@@ -215,7 +215,7 @@ def test_strips_are_modelnets_views(modelnet: Path, monkeypatch: pytest.MonkeyPa
 
 def test_modelnet_that_is_not_whole_is_a_data_error(modelnet: Path) -> None:
     source, folder = ModelNet40(), modelnet / "modelnet40_images_new_12x" / "bed" / "train"
-    with pytest.raises(DataError, match=r"ModelNet40 is not in .*CLASS/train.*set data-dir"):
+    with pytest.raises(AbsentDataError, match=r"ModelNet40 is not in .*CLASS/train.*set data-dir"):
         source.load(modelnet / "elsewhere")
     picture = folder / "bed_0001.obj.shaded_v004.png"
     whole = picture.read_bytes()

@@ -16,7 +16,7 @@ from tests.helpers.own_data.tables import (
     write_credit,
     write_fraud,
 )
-from vfl_flower.common.errors import DataError
+from vfl_flower.common.errors import AbsentDataError, DataError
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.columns import Column
 from vfl_flower.data.datasets import dataset_of
@@ -148,7 +148,7 @@ def test_a_missing_file_says_where_it_belongs_and_is_published(name: str, tmp_pa
     source = SOURCES[name]
     for load in (dataset_of(name).features, dataset_of(name).labels, dataset_of(name).columns):
         assert load
-        with pytest.raises(DataError, match="is not in") as refusal:
+        with pytest.raises(AbsentDataError, match="is not in") as refusal:
             load(tmp_path, True)
         for part in (source.files[0], str(tmp_path / source.folder), source.published):
             assert part in str(refusal.value)
@@ -158,7 +158,7 @@ def test_a_missing_file_says_where_it_belongs_and_is_published(name: str, tmp_pa
 def test_one_of_two_files_is_not_enough(tmp_path: Path) -> None:
     write_adult(tmp_path, [adult_row(0)], [adult_row(1)])
     (tmp_path / "adult" / "adult.test").unlink()
-    with pytest.raises(DataError, match=r"^adult\.test is not in"):
+    with pytest.raises(AbsentDataError, match=r"^adult\.test is not in"):
         read(ADULT_TABLE, tmp_path)
 
 

@@ -49,6 +49,10 @@ class DataError(VflError):
     """A party's columns or labels are missing or unusable."""
 
 
+class AbsentDataError(DataError):
+    """A published data set is not in the data folder."""
+
+
 class NetworkError(VflError):
     """A network cannot take the columns that a party holds."""
 

@@ -72,6 +72,16 @@ def test_a_refused_setting_names_its_run(tmp_path: Path, monkeypatch: pytest.Mon
         BENCHMARK.run(words(tmp_path, "made:table1"))
 
 
+def test_data_that_a_run_cannot_use_are_not_called_absent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = {"alone": Experiment(ALONE | {"train-rows": "99999"}, minutes=1)}
+    few = replace(PAPER, experiments=of, tables=PAPER.tables[:1])
+    monkeypatch.setattr(plan, "papers", lambda: {"made": few})
+    with pytest.raises(SystemExit, match=r"error: made: alone, seed-0: train-rows is 99999, and"):
+        BENCHMARK.run(words(tmp_path, "made:table1"))
+
+
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 def test_a_device_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match="error: device is cuda, but torch finds no NVIDIA GPU"):

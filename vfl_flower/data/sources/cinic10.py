@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from vfl_flower.common.errors import DataError
+from vfl_flower.common.errors import AbsentDataError, DataError
 from vfl_flower.data.columns import Labels, Pixels
 from vfl_flower.data.datasets import of_parts
 from vfl_flower.data.sources.pictures import read_picture
@@ -24,12 +24,14 @@ class Cinic10:
 
         Raises
         ------
+        AbsentDataError
+            If its folder is missing.
         DataError
-            If a folder or a picture is missing or damaged.
+            If another folder, or a picture, is missing or damaged.
         """
         root = folder.resolve() / "CINIC-10"
         if not root.is_dir():
-            raise DataError(
+            raise AbsentDataError(
                 f"CINIC-10 is not in {root} (folders train/CLASS and test/CLASS of png files); "
                 "unpack it there, or set data-dir"
             )

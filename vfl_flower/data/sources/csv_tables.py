@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from vfl_flower.common.errors import DataError
+from vfl_flower.common.errors import AbsentDataError, DataError
 from vfl_flower.data.columns import LARGEST, Column, Table
 from vfl_flower.data.datasets import DataSet
 
@@ -91,9 +91,10 @@ def read(source: Source, folder: Path) -> Table:
 
     Raises
     ------
+    AbsentDataError
+        If a file is missing, and then where it belongs and is published.
     DataError
-        If a file is missing, and then where it belongs and is published; or damaged, and then in
-        which line.
+        If one is damaged, and then in which line.
     """
     try:
         place = folder.resolve()
@@ -108,7 +109,7 @@ def _read(source: Source, folder: Path) -> Table:
     for name in source.files:
         path = folder / source.folder / name
         if not path.is_file():
-            raise DataError(
+            raise AbsentDataError(
                 f"{name} is not in {path.parent}; get it from {source.published} and put it there, "
                 "or set data-dir (this data set is not downloaded)"
             )

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from vfl_flower.common.errors import DataError
+from vfl_flower.common.errors import AbsentDataError, DataError
 from vfl_flower.data.datasets import of_whole
 from vfl_flower.data.sources.pictures import read_picture
 
@@ -48,12 +48,14 @@ class ModelNet40:
 
         Raises
         ------
+        AbsentDataError
+            If its folder is missing.
         DataError
-            If a folder or a picture is missing or damaged.
+            If another folder, or a picture, is missing or damaged.
         """
         root = folder.resolve() / FOLDER
         if not root.is_dir():
-            raise DataError(
+            raise AbsentDataError(
                 f"ModelNet40 is not in {root} (folders CLASS/train and CLASS/test of png files); "
                 f"get it from {PUBLISHED} and unpack it there, or set data-dir (this data set is "
                 "not downloaded)"

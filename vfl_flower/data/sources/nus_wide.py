@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from vfl_flower.common.errors import DataError, last_line
+from vfl_flower.common.errors import AbsentDataError, DataError, last_line
 from vfl_flower.data.datasets import of_whole
 
 PUBLISHED = "https://lms.comp.nus.edu.sg/wp-content/uploads/2019/research/nuswide/NUS-WIDE.html"
@@ -43,8 +43,10 @@ class NusWide:
 
         Raises
         ------
+        AbsentDataError
+            If a file is missing.
         DataError
-            If a file is missing or damaged, or there are too few test rows.
+            If one is damaged, or there are too few test rows.
         """
         root = folder.resolve() / "NUS-WIDE"
         shown = [_shown(root, part) for part in PARTS]
@@ -129,8 +131,8 @@ def _rows(path: Path, taken: _Bits, width: int) -> NDArray[np.float32]:
     return table
 
 
-def _missing(folder: Path, name: str) -> DataError:
-    return DataError(
+def _missing(folder: Path, name: str) -> AbsentDataError:
+    return AbsentDataError(
         f"{name} is not in {folder}; get NUS-WIDE from {PUBLISHED} and put its folders "
         "Low_Level_Features, NUS_WID_Tags and Groundtruth/TrainTestLabels into NUS-WIDE, or set "
         "data-dir (this data set is not downloaded)"

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vfl_flower.common.errors import DataError, last_line
+from vfl_flower.common.errors import AbsentDataError, DataError, last_line
 from vfl_flower.common.optional.extras import require
 from vfl_flower.data.columns import Labels, Pixels
 from vfl_flower.data.datasets import DataSet, of_parts
@@ -52,8 +52,10 @@ class Published:
 
         Raises
         ------
+        AbsentDataError
+            If the files are missing and cannot be fetched.
         DataError
-            If the files are missing and cannot be fetched, or are damaged.
+            If they are damaged.
         """
         try:
             folder = folder.resolve()
@@ -91,7 +93,7 @@ class Published:
         """Download missing files."""
         place = f"{self.kind} is not in {folder} (torchvision's layout: {self.place}/...)"
         if not allowed:
-            raise DataError(f"{place}; set data-dir, or allow download")
+            raise AbsentDataError(f"{place}; set data-dir, or allow download")
         kind = self._torchvision()
         made = [path for path in (folder, *_above(folder, self.place)) if not path.exists()]
         try:
@@ -101,7 +103,8 @@ class Published:
                 for path in reversed(made):
                     path.rmdir()
             reason = " ".join(str(error).split())
-            raise DataError(f"{place} and cannot be downloaded: {reason}; set data-dir") from error
+            text = f"{place} and cannot be downloaded: {reason}; set data-dir"
+            raise AbsentDataError(text) from error
 
 
 @dataclass(frozen=True)
