@@ -6,8 +6,8 @@ Every cell has a verdict.
 
 It runs what is missing, the cheapest runs first, and can be stopped and started again at any
 point: results are kept in ``--results``, a JSON file for each experiment, and unfinished runs in
-``--out``. ``--minutes`` ends it after a time, in the middle of a run if need be; with ``--minutes
-0.001`` it shows what is there. ``--scale small`` makes every run tiny, with made data.
+``--out``. ``--minutes`` ends it after a time, in the middle of a run if need be. ``--show`` makes
+no run, and shows what is there. ``--scale small`` makes every run tiny, with made data.
 """
 
 import tempfile
@@ -109,8 +109,7 @@ def make(plan: Plan, given: Arguments) -> set[str]:
     end = time.monotonic() + 60 * given.minutes if given.minutes else float("inf")
     absent = set[str]()
     while runs := [each for each in plan.missing() if each[2].dataset not in absent]:
-        if time.monotonic() < end:
-            make_folders(plan)
+        make_folders(plan)
         progress = Progress([run for *_, run in runs], given.jobs)
         with workers(given.jobs, small=given.scale == SMALL) as pool:
             for (paper, name, run), record, seconds in _made(pool, runs, given.jobs, end, absent):
@@ -122,6 +121,12 @@ def make(plan: Plan, given: Arguments) -> set[str]:
         if time.monotonic() >= end:
             break
     return absent
+
+
+def estimate(plan: Plan, jobs: int) -> None:
+    """Print how many runs are missing, and their time."""
+    if runs := [run for *_, run in plan.missing()]:
+        Progress(runs, jobs)
 
 
 def _made(
@@ -190,7 +195,11 @@ def measure(given: Arguments, report: Report) -> None:
         settings, store = Settings(given.seeds, small, flags, out, given.only), Store(place)
         plan = Plan(wanted, settings, store)
         check(plan, wanted)
-        absent = make(plan, given)
+        absent = set[str]()
+        if given.show:
+            estimate(plan, given.jobs)
+        else:
+            absent = make(plan, given)
         show(wanted, Plan(wanted, replace(settings, only=""), store), report)
         failed = plan.failures() if small else []
     if failed or absent:
@@ -243,6 +252,7 @@ BENCHMARK = Benchmark(
         "seeds": Option(3, tiny=1, least=1, help="seeds; some experiments have fewer, or more"),
         "scale": Option("full", tiny=SMALL, help=SCALES, choices=("full", SMALL)),
         "only": Option("", help="a part of the names of the experiments to run, as in mixed"),
+        "show": Option(False, help="make no run: show the results that are there"),
         "jobs": Option(1, least=1, help="runs side by side"),
         "minutes": Option(0.0, least=0, help="time after which it stops; 0: none"),
         "device": Option("cpu", help="where networks compute: cpu or cuda", choices=NAMED),

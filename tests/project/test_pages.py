@@ -67,7 +67,7 @@ def test_flags_exist(path: Path) -> None:
     others = {
         "--run-config",
         "--federation-config",
-        *("--scale", "--only", "--jobs", "--minutes"),  # of a benchmark
+        *("--scale", "--only", "--jobs", "--minutes", "--show"),  # of a benchmark
         *("--results", "--environments"),
     }
     assert flags_named(path) - others <= FLAGS

@@ -46,7 +46,7 @@ def test_what_is_missing_is_run_and_kept(
 
 
 def test_a_figure_of_curves_shows_where_they_end(tmp_path: Path) -> None:
-    (before,) = BENCHMARK.run(words(tmp_path, "--minutes", "1e-9", "made:figure2")).tables
+    (before,) = BENCHMARK.run(words(tmp_path, "--show", "made:figure2")).tables
     assert before.rows[0][:7] == ["local", AT_THE_END, *[None] * 4, 0]
     assert before.rows[0][7:] == [NOT_RUN, cost(PAPER.experiments["alone"])]
     (table,) = BENCHMARK.run(words(tmp_path, "--seeds", "1", "made:figure2")).tables
@@ -106,11 +106,19 @@ def test_a_failed_run_names_the_party_and_no_file_of_this_machine(tmp_path: Path
     assert ".py" not in seed["failed"]
 
 
-def test_without_time_nothing_is_run(tmp_path: Path) -> None:
-    report = BENCHMARK.run(words(tmp_path, "--minutes", "1e-9", "made"))
+def test_results_are_shown_and_nothing_is_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = BENCHMARK.run(words(tmp_path, "--show", "made"))
+    assert capsys.readouterr().out.startswith("11 runs, about ")
     assert [row[7] for table in report.tables for row in table.rows] == [NOT_RUN] * 5
     assert "about a minute for the first seed" in str(report.tables[0].rows[0][8])
-    assert not (tmp_path / "results").exists()
+    assert not [*tmp_path.iterdir()]
+
+
+def test_without_time_no_run_is_made(tmp_path: Path) -> None:
+    report = BENCHMARK.run(words(tmp_path, "--minutes", "1e-9", "made:table1"))
+    assert [row[7] for table in report.tables for row in table.rows] == [NOT_RUN]
 
 
 def _trained_again(tmp_path: Path) -> Run:
