@@ -20,7 +20,7 @@ VERDICTS = (REACHED, SAME, MISSED, FAILED, MEASURED, NOT_RUN)
 LEVEL = 0.05
 """Of the tests: a 95 % interval of the difference."""
 
-DIVERGED = "training came apart"
+DIVERGED = "training diverged"
 """What happened to numbers that are not finite, or out of a ring's range."""
 
 SAME_BUT_FOR_ROUNDING = 1e-9
@@ -83,12 +83,12 @@ def judged(paper: Paper, cell: Cell, record: Record | None) -> Judged:
     if len(values) < len(found):
         return Judged(cell, [], MISSED, _told("no such value was reached", cell.why))
     verdict, how = _verdict(paper, cell, values)
-    if verdict == SAME and (apart := _apart(cell, seeds)):
-        verdict, how = MISSED, f"{apart} of {len(seeds)} seeds no better than guessing"
+    if verdict == SAME and (bad := _guessing(cell, seeds)):
+        verdict, how = MISSED, f"{bad} of {len(seeds)} seeds no better than guessing"
     return Judged(cell, values, verdict, _told(how, cell.why if verdict == MISSED else ""))
 
 
-def _apart(cell: Cell, seeds: Sequence[Record]) -> int:
+def _guessing(cell: Cell, seeds: Sequence[Record]) -> int:
     """Count the seeds that guess where the claim does not.
 
     They widen our deviation so much that no claim would be distinguishable.

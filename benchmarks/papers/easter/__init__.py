@@ -99,7 +99,7 @@ def _table2() -> list[Cell]:
     return cells
 
 
-def _apart() -> list[Cell]:
+def _other_settings() -> list[Cell]:
     """Return rows of other settings and lengths than the paper's."""
     short = (
         Cell(f"{d}, EASTER, shortened", "ResNet18", f"{d} ResNet18 shortened", "test-mean")
@@ -234,7 +234,7 @@ PAPER = Paper(
             "table2",
             "Test accuracy of EASTER with three networks in one run, and of baselines with one",
             "Table 2",
-            [*_table2(), *_apart()],
+            [*_table2(), *_other_settings()],
             note="In one run of EASTER the active party has the CNN, a passive one LeNet, two have "
             "MLPs; the column is the party with that network. Baselines have the column's network "
             "everywhere. The paper does not say how many runs its deviations are of; five, as in "
@@ -252,7 +252,7 @@ PAPER = Paper(
             note="PraVFed is by the same first author, describes its networks in the same words, "
             "and has EASTER's numbers of Local, to a tenth, in its row Standalone. Its program is "
             "public: a CNN with convolutions of single pixels, a LeNet with 64 channels and hardly "
-            "a pooling, an MLP of 50 numbers with dropout. Here are Table 2's rows with those.",
+            "a pooling, an MLP of 50 units with dropout. Here are Table 2's rows with those.",
         ),
         Table(
             "rounds",
@@ -288,7 +288,7 @@ PAPER = Paper(
             "Table 4 without bounded embeddings",
             "Table 4, unbounded",
             _unbounded(),
-            note="Without a bound LeNet comes apart in some runs, by small rates and by Table 4's; "
+            note="Without a bound LeNet diverges in some runs, by small rates and by Table 4's; "
             "the other networks come through. Unbounded rows have small rates, and the weights of "
             f"the last epoch. {SMALL_RATES} Tuned rows differ from Table 4 in the bound alone: "
             "they are the search in which its rates were chosen.",

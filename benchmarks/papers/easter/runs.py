@@ -51,7 +51,7 @@ POOLED = (("FMNIST", "LeNet"), ("CIFAR10", "LeNet"), ("CIFAR10", "MLP"))
 """Whose claims of Homo_EASTER are missed: more epochs, and whole images, say why."""
 
 DIVERGING = (("MNIST", "CNN"), ("MNIST", "LeNet"), ("FMNIST", "LeNet"), ("CIFAR10", "LeNet"))
-"""Runs of C_VFL that come apart at the rate of all others."""
+"""Runs of C_VFL that diverge at the rate of all others."""
 
 QUARTER, SHARED = {"learning-rates": "0.0125"}, {"share-labels": ""}
 VARIED = {

@@ -47,10 +47,9 @@ PAPER = Paper(
             "be told by the difference. The last rows have true labels, and Adagrad at the active "
             "party as that program has: that is what noise costs. With the MLP they have besides "
             "what else is this package's: Adam, which does most, wider embeddings, and three "
-            "layers on top. The program noises "
-            "numbers of classes, anew in each batch, which no epsilon bounds, weighs parties by "
-            "the true labels of each batch, and takes its deviations over the last five epochs of "
-            "one run.",
+            "layers on top. The program noises class indices, anew in each batch, which no epsilon "
+            "bounds, weighs parties by the true labels of each batch, and takes its deviations "
+            "over the last five epochs of one run.",
         ),
         Table(
             "table3",
@@ -78,7 +77,7 @@ PAPER = Paper(
             cells.costs(),
             unit="MiB",
             note="The paper's MB are 2^20 bits, and claims are an eighth of what it prints: its "
-            "own 1,502 for Credit Card are 227,845 rows of three parties, with 32 numbers of 32 "
+            "own 1,502 for Credit Card are 227,845 rows of three parties, with 32 floats of 32 "
             "bits, and two more in each of 20 epochs. So that table is the one of 284,807 "
             "payments. A tenth of the training rows is held out here, and claims are less by a "
             "tenth. Ours are of 20 epochs for all baselines; the paper does not say how many its "
@@ -91,9 +90,9 @@ PAPER = Paper(
             cells.table4(),
             unit="MiB",
             note="The paper's MB are 2^20 bits, and claims are an eighth of what it prints: its "
-            "329.59 are 60,000 rows of three parties, with 50 and ten numbers of 32 bits. A tenth "
+            "329.59 are 60,000 rows of three parties, with 50 and ten floats of 32 bits. A tenth "
             "of the rows is held out here, and claims are less by a tenth. In rows of own networks "
-            "embeddings have 50 numbers, and labels travel as ten. With an evaluation an epoch, "
+            "embeddings have 50 dimensions, and labels travel as ten. With an evaluation an epoch, "
             "ours are those of whole epochs. The paper's column of the largest accuracy repeats "
             "Table II, heterogeneous, theta 2. Agg_VFL did not reach 70 % of FMNIST in the paper.",
         ),
@@ -112,7 +111,7 @@ PAPER = Paper(
             cells.table6(),
             picture="lines",
             note="Of epsilon 0.5 on Diabetes the paper has 75.87 here, and 76.35 in Table III. "
-            "Embeddings have the paper's 32 numbers, in the last row 64.",
+            "Embeddings have the paper's 32 dimensions, in the last row 64.",
         ),
         FIGURE_2,
         FIGURE_3,

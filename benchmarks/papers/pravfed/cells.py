@@ -36,10 +36,10 @@ OF_TRAINING_ROWS = "training rows come to it, and past it: see the last rows"
 NOR_LINEAR = "neither linear layers alone nor weight decay reach it: see the last rows"
 """The same of small tables."""
 
-OF_50 = "an embedding has 64 numbers, the paper's 50: see the last rows"
+OF_50 = "an embedding has 64 dimensions, the paper's 50: see the last rows"
 """Why PraVFed's bytes are missed; tests hold it against results."""
 
-ROW_NUMBERS = "the paper leaves out the numbers of rows"
+ROW_INDICES = "the paper leaves out the indices of rows"
 """The same with the paper's 50."""
 
 SLOW = "noise, SGD at 0.01 and one layer on top cost most of it: see the last rows"
@@ -52,8 +52,8 @@ OF_OWN_NETWORKS = {
 }
 """The same of the paper's own networks, by row and column."""
 
-OF_64 = ", 64 numbers an embedding"
-BY_64 = "with 64 numbers an embedding, and not the paper's 32, it is not distinguishable"
+OF_64 = ", embeddings of 64 dimensions"
+BY_64 = "with embeddings of 64 dimensions, and not the paper's 32, it is not distinguishable"
 """The same of Breast Cancer, by the row with those last words."""
 
 KEPT = 0.9
@@ -179,7 +179,7 @@ def table6() -> list[Cell]:
     row = "Breast Cancer"
     told = [replace(cell, why=BY_64) if cell.row == row else cell for cell in cells]
     wider = (
-        replace(cell, row=f"{row}{OF_64}", experiment=f"{cell.experiment} of 64 numbers")
+        replace(cell, row=f"{row}{OF_64}", experiment=f"{cell.experiment} of 64 dimensions")
         for cell in cells
         if cell.row == row
     )
@@ -224,7 +224,7 @@ def table4() -> list[Cell]:
             cell,
             row=f"{cell.row}, own networks",
             experiment=published(cell.row.split(",")[0], "heterogeneous", "theta 2"),
-            why=ROW_NUMBERS,
+            why=ROW_INDICES,
         )
         for cell in cells
         if cell.row in ("MNIST, PraVFed", "FMNIST, PraVFed")

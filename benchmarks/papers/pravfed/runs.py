@@ -25,7 +25,7 @@ _ADAM = {"optimizers": "adam", "learning-rates": "0.003"}
 _DEEP = {"top-layers": "3"}
 BOTH = "Adam and three layers"
 VARIED = {
-    "200 numbers": {"embedding-dim": "200"},
+    "200 dimensions": {"embedding-dim": "200"},
     "three layers on top": _DEEP,
     "Adam": _ADAM,
     BOTH: _ADAM | _DEEP,
@@ -214,7 +214,7 @@ EXPERIMENTS = {
         for (title, dataset), epsilon in product(TABLE_SETS.items(), EPSILONS)
     },
     **{
-        f"Breast Cancer PraVFed epsilon {epsilon} of 64 numbers": _table(
+        f"Breast Cancer PraVFed epsilon {epsilon} of 64 dimensions": _table(
             "PraVFed", "breast-cancer", epsilon, {"embedding-dim": "64"}
         )
         for epsilon in EPSILONS

@@ -80,7 +80,7 @@ HALVED = {
     for name, each in OFTEN.items()
     if each.flags["method"] in BY_ADMM
 }
-"""With numbers of 16 bits in messages."""
+"""With floats of 16 bits in messages."""
 
 UPLOADS = {
     f"{data} {method} epsilon {epsilon}": _noised(data, method, flags, epsilon)

@@ -66,7 +66,7 @@ FIGURE_1_BYTES = Table(
     curves=tuple(
         Curve(METHODS[method], f"mnist {method} often", "mib") for method in (*SPLIT, *JOINT)
     ),
-    note="Of validation rows, looked at every ten rounds.",
+    note="Of validation rows, evaluated every ten rounds.",
 )
 
 FIGURE_1_CIFAR = Table(

@@ -28,15 +28,15 @@ AGAIN = {
 
 TWICE_ROUNDED = (
     "the paper's 0.46 is twice 0.23, which is 0.234 rounded down; on top of 0.469 there are the "
-    "numbers of the batch's rows and framing"
+    "indices of the batch's rows and framing"
 )
 ON_TOP = {
     **dict.fromkeys(("vafl", "splitnn", "fedbcd"), TWICE_ROUNDED),
-    "fdml": "on top of 0.078 there are the numbers of the batch's rows and framing",
+    "fdml": "on top of 0.078 there are the indices of the batch's rows and framing",
 }
 """What explains bytes a round that are more than the paper's."""
 
-MORE_OFTEN = "MNIST, 96 %, looked at every ten rounds"
+MORE_OFTEN = "MNIST, 96 %, evaluated every ten rounds"
 
 MORE_EPOCHS = "60 epochs reach it or come closer: see the tables of rates"
 """Why Split Learning, and VIMADMM without local steps, miss; tests hold it against results."""
@@ -50,7 +50,7 @@ EXPLAINED = {
     ("fedbcd", "infinite"): "a rate of the paper's grid with fewer local steps comes closer, and "
     "so do as many steps of the server: see Table VI, rates, and Fig. 1, FedBCD",
     ("vafl", "1"): "the claim is of guessing: 11.35 % of the rows are of one class; of 20 points, "
-    "the chosen one had a single lucky evaluation before it came apart",
+    "the chosen one had a single lucky evaluation before it diverged",
 }
 """What explains misses on MNIST, by method and epsilon."""
 
@@ -138,9 +138,9 @@ TABLE_4 = Table(
         ),
     ),
     note="All bytes of training, up and down, of all clients, when the validation accuracy first "
-    "was the target. The paper looks once an epoch, of 53 rounds; another column shows what that "
-    "hides, and one more has `wire-precision` float16. What comes down here is v_k in the place of "
-    "lambda and s_k, half the bytes for the same updates.",
+    "was the target. The paper evaluates once an epoch, of 53 rounds; another column shows what "
+    "that hides, and one more has `wire-precision` float16. What comes down here is v_k in the "
+    "place of lambda and s_k, half the bytes for the same updates.",
 )
 
 TABLE_6 = Table(

@@ -23,7 +23,7 @@ from benchmarks.papers.pravfed.cells import (
     OF_50,
     OF_64,
     OF_TRAINING_ROWS,
-    ROW_NUMBERS,
+    ROW_INDICES,
     SLOW,
 )
 from benchmarks.papers.pravfed.runs import BOTH, DECAYED, LINEAR, THETAS, VARIED
@@ -82,7 +82,7 @@ def test_words_on_homogeneous_easter_are_borne_out() -> None:
     ("paper", "table", "where"),
     [("easter", "table2", ""), ("vfedmh", "table1", " of EASTER's Table 2")],
 )
-def test_c_vfl_trains_with_labels_shared_where_it_comes_apart(
+def test_c_vfl_trains_with_labels_shared_where_it_diverges(
     paper: str, table: str, where: str
 ) -> None:
     failed = [e.cell for e in judged(paper, table) if e.verdict == FAILED]
@@ -114,7 +114,7 @@ def test_own_networks_send_little_more_than_the_claim() -> None:
     missed = missed_for(OF_50, cells)
     for each in missed:
         (own,) = [e for e in cells if e.cell.row == f"{each.cell.row}, own networks"]
-        assert own.mean and own.cell.claim and each.mean and own.cell.why == ROW_NUMBERS
+        assert own.mean and own.cell.claim and each.mean and own.cell.why == ROW_INDICES
         assert 1 < own.mean / own.cell.claim < 1.05 < each.mean / own.cell.claim
 
 
@@ -251,7 +251,7 @@ def test_settings_of_100_clients_are_better_on_validation_rows(method: str) -> N
     assert best_of(f"{method} 100 clients{LESS}") > best_of(f"{method} 100 clients")
 
 
-def test_vimadmm_with_one_local_step_falls_apart() -> None:
+def test_vimadmm_with_one_local_step_diverges() -> None:
     for seed in seeds_of("vim", "mnist vimadmm tau 1"):
         shares = [each["validation"]["active"] for each in seed.get("course", [])]
         assert seed["failed"] or shares[-1] < max(shares) - 0.05
