@@ -84,6 +84,8 @@ class Experiment:
     same_as : str, optional
         Another paper's experiment with the same flags, whose results are taken, as in
         ``easter: MNIST mixed``.
+    lacking : str, optional
+        Why it has not been run, if not for its time.
     """
 
     flags: Flags
@@ -94,6 +96,7 @@ class Experiment:
     most_seeds: int = 0
     least_seeds: int = 1
     same_as: str = ""
+    lacking: str = ""
 
     def with_flags(self, flags: Flags) -> "Experiment":
         """Return the same runs with some flags changed or added."""

@@ -112,12 +112,12 @@ def _told(*reasons: str) -> str:
 
 
 def cost(experiment: Experiment) -> str:
-    """Say how long an experiment's first seed takes, with its search."""
+    """Return why an experiment is not run: its time, with its search."""
     runs = 1 + (experiment.search.points if experiment.search else 0)
     minutes = max(round(runs * experiment.minutes), 1)
     time = "a minute" if minutes == 1 else f"{minutes} minutes"
     time = f"{minutes / 60:.0f} hours" if minutes >= 120 else time
-    return f"about {time} for the first seed on two cores"
+    return experiment.lacking or f"about {time} for the first seed on two cores"
 
 
 def _verdict(paper: Paper, cell: Cell, values: list[float]) -> tuple[str, str]:
