@@ -39,14 +39,14 @@ SMALL_RATES = (
     "rows after four epochs, of which no record is kept; the paper has 0.05."
 )
 
-SMALLER = "PraVFed's LeNet is larger and comes closer: see Table 2, other networks"
+SMALLER = "PraVFed's LeNet is larger and comes closer: see {}Table 2, other networks"
 BEST = "the best evaluation of 60 epochs comes closer: see that row"
 APART = (
     "its four local steps are on one gradient; with labels shared each has its own, and it trains, "
     "on CIFAR-10 at a quarter of the rate only: see the rows with labels shared{}"
 )
 WHY = {
-    ("CIFAR10", "Local", "LeNet"): SMALLER,
+    ("CIFAR10", "Local", "LeNet"): SMALLER.format(""),
     **{(dataset, "C_VFL", network): APART.format("") for dataset, network in DIVERGING},
     **{("CIFAR10", "EASTER", network): BEST for network in SMALL},
 }

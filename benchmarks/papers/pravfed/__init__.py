@@ -68,7 +68,8 @@ PAPER = Paper(
             "Table III, own settings",
             cells.published3(),
             note="PraVFed's row again, nearer to the paper: one linear layer on top, SGD at 0.01, "
-            "and Laplace noise of sensitivity 2.",
+            "and Laplace noise of sensitivity 2. The last rows have true labels, and Adagrad at "
+            "the active party as the authors' program has; or Adam and three layers on top.",
         ),
         Table(
             "table3-cost",

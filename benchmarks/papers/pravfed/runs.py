@@ -74,6 +74,9 @@ TABLE_SETS = {"Adult Income": "adult", "Breast Cancer": "breast-cancer", "Diabet
 TABLE_MLP = {"models": "pravfed-table", "embedding-dim": "32"}
 
 LINEAR_SETS = ("Breast Cancer", "Diabetes")
+TRUE = {"true labels": {}, f"true labels, {BOTH}": VARIED[BOTH]}
+"""Last words of their runs without noise, and what else is this package's there."""
+
 LINEAR = ", linear layers"
 """Last words of runs on tables without hidden layers."""
 
@@ -208,6 +211,12 @@ EXPERIMENTS = {
     **{
         f"{title} as published": _table("PraVFed", dataset, "0.5", AS_PUBLISHED | TABLE_MLP)
         for title, dataset in TABLE_SETS.items()
+    },
+    **{
+        f"{title} {end}": _table(
+            "PraVFed", TABLE_SETS[title], "0.5", AS_PUBLISHED | TABLE_MLP | TRUE_LABELS | more
+        )
+        for title, (end, more) in product(LINEAR_SETS, TRUE.items())
     },
     **{
         f"{title} PraVFed epsilon {epsilon}": _table("PraVFed", dataset, epsilon, {})

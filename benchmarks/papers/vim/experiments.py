@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from benchmarks.papers.vim.settings import (
     BY_ADMM,
+    CLIPPED,
     DP_EPOCHS,
     LESS,
     LOOKED_AT,
@@ -111,7 +112,8 @@ USUAL_TOPS = {
 }
 
 WIDER = {
-    "mnist fdml epsilon 8 clip 1": replace(UPLOADS["mnist fdml epsilon 8"], search=WIDEST),
+    f"{name} clip 1": replace(UPLOADS[name], search=WIDEST)
+    for name in (f"mnist {method} epsilon 8" for method in CLIPPED)
 }
 
 RATES_TUNED = {
@@ -132,6 +134,7 @@ LONGER = {
         most_seeds=most or each.most_seeds,
     )
     for name, most in (
+        ("mnist central", 0),
         ("mnist splitnn", 0),
         ("mnist fedbcd", 1),
         ("mnist splitnn label epsilon 2.8", 0),

@@ -14,33 +14,46 @@ from benchmarks.papers.vim.tables import (
     TRAINING_ONLY,
     WHY,
 )
-from benchmarks.reproducing.paper import Cell, Table, uncounted
+from benchmarks.reproducing.paper import Cell, Table, uncounted, variants
 
 BY_PREDICTION = "precision-std:active"
 BY_CLASS = "recall-std:active"
 
+LONGER = "60 epochs are not distinguishable from it: see {}"
+"""Why the centralised reference misses; tests hold it against results."""
+REFERENCE = ("MNIST", "central")
+
+_BALANCED_OR_NOT = tuple(
+    Cell(
+        row,
+        f"{data}, {number}",
+        f"{OF[data]} {run}",
+        reading,
+        claim,
+        lower=lower,
+        why=LONGER.format("that row") if (data, run) == REFERENCE else "",
+    )
+    for row, data, run, accuracy, deviation in (
+        ("VIMADMM, balanced", "MNIST", "vimadmm", 97.13, 0.76),
+        ("VIMADMM, long tail", "MNIST", "vimadmm long tail", 95.69, 1.58),
+        ("centralised reference, balanced", "MNIST", "central", 98.19, 0.45),
+        ("centralised reference, long tail", "MNIST", "central long tail", 95.02, 2.70),
+        ("VIMADMM, balanced", "CIFAR", "vimadmm", 75.25, 9.17),
+        ("VIMADMM, long tail", "CIFAR", "vimadmm long tail", 62.81, 15.27),
+        ("centralised reference, balanced", "CIFAR", "central", 77.61, 9.20),
+        ("centralised reference, long tail", "CIFAR", "central long tail", 66.11, 15.29),
+    )
+    for number, reading, claim, lower in (
+        ("accuracy", "test:active", accuracy, False),
+        ("deviation by prediction", BY_PREDICTION, deviation, True),
+        ("deviation by class", BY_CLASS, None, True),
+    )
+)
 TABLE_5 = Table(
     name="table5",
     title="Balanced and long-tail data",
     place="Table V",
-    cells=tuple(
-        Cell(row, f"{data}, {number}", f"{OF[data]} {run}", reading, claim, lower=lower)
-        for row, data, run, accuracy, deviation in (
-            ("VIMADMM, balanced", "MNIST", "vimadmm", 97.13, 0.76),
-            ("VIMADMM, long tail", "MNIST", "vimadmm long tail", 95.69, 1.58),
-            ("centralised reference, balanced", "MNIST", "central", 98.19, 0.45),
-            ("centralised reference, long tail", "MNIST", "central long tail", 95.02, 2.70),
-            ("VIMADMM, balanced", "CIFAR", "vimadmm", 75.25, 9.17),
-            ("VIMADMM, long tail", "CIFAR", "vimadmm long tail", 62.81, 15.27),
-            ("centralised reference, balanced", "CIFAR", "central", 77.61, 9.20),
-            ("centralised reference, long tail", "CIFAR", "central long tail", 66.11, 15.29),
-        )
-        for number, reading, claim, lower in (
-            ("accuracy", "test:active", accuracy, False),
-            ("deviation by prediction", BY_PREDICTION, deviation, True),
-            ("deviation by class", BY_CLASS, None, True),
-        )
-    ),
+    cells=(*_BALANCED_OR_NOT, *variants(_BALANCED_OR_NOT, TWICE, [f"mnist central{TWICE}"])),
     note="The paper speaks of the deviation of the accuracy of classes, which is that by class "
     "here. The authors' program divides by the predictions of each class, which makes it that of "
     "precision: that is what the claim is held against.",
@@ -265,7 +278,7 @@ TABLE_14 = Table(
                 data,
                 f"{OF[data]} {run}" if data in OF else None,
                 claim=claim,
-                why=WHY.get(data, ""),
+                why=WHY.get(data, LONGER.format("Table V") if (data, run) == REFERENCE else ""),
             )
             for row, run, *claims in (
                 ("reference, centralised", "central", 98.19, 77.61, 87.71, 88.96),

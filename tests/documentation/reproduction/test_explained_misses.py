@@ -19,6 +19,7 @@ from benchmarks.papers.pravfed.cells import (
     BY_64,
     ELSEWHERE,
     NOISED,
+    NOISED_MOST,
     NOR_LINEAR,
     OF_50,
     OF_64,
@@ -28,6 +29,7 @@ from benchmarks.papers.pravfed.cells import (
 )
 from benchmarks.papers.pravfed.runs import BOTH, DECAYED, LINEAR, THETAS, VARIED
 from benchmarks.papers.vfedmh import CLOSER, ENOUGH
+from benchmarks.papers.vim.others import LONGER as LONGER_REFERENCE
 from benchmarks.papers.vim.others import NOR_WITHOUT
 from benchmarks.papers.vim.settings import LESS, SCALED, TWICE
 from benchmarks.papers.vim.tables import BY_SCALE, MORE_EPOCHS
@@ -126,11 +128,17 @@ def test_wider_embeddings_reach_what_breast_cancer_misses() -> None:
         assert verdicts[f"{cell.row}{OF_64}", cell.column] in {REACHED, SAME}
 
 
-def test_a_larger_network_comes_closer_alone() -> None:
-    small, large = judged("easter", "table2"), judged("easter", "networks")
-    missed = missed_for(SMALLER, small)
-    other = {(e.cell.row, e.cell.column): e.mean for e in large}
-    for each in missed:
+@pytest.mark.parametrize(
+    ("paper", "table", "of"),
+    [
+        ("easter", "table2", ""),
+        ("vfedmh", "table1", "EASTER's "),
+        ("vfedmh", "table2", "EASTER's "),
+    ],
+)
+def test_a_larger_network_comes_closer_alone(paper: str, table: str, of: str) -> None:
+    other = {(e.cell.row, e.cell.column): e.mean for e in judged("easter", "networks")}
+    for each in missed_for(SMALLER.format(of), judged(paper, table)):
         assert each.mean and (other[each.cell.row, each.cell.column] or 0) > each.mean + 1
 
 
@@ -171,6 +179,14 @@ def test_noise_and_sgd_cost_what_own_networks_miss() -> None:
     assert min(varied.values()) > means[true, "homogeneous, theta 3"] + 2
 
 
+def test_noise_costs_most_of_what_tables_miss() -> None:
+    cells = judged("pravfed", "published3")
+    means = {(e.cell.row, e.cell.column): e.mean or 0 for e in cells}
+    for each in missed_for(NOISED_MOST, cells):
+        gained = means[f"{each.cell.row}, true labels", each.cell.column] - (each.mean or 0)
+        assert each.cell.claim and gained > 0.7 * (each.cell.claim - (each.mean or 0))
+
+
 @pytest.mark.parametrize("more", [LINEAR, DECAYED])
 def test_small_networks_do_not_reach_what_central_misses(more: str) -> None:
     cells = judged("pravfed", "table3")
@@ -189,6 +205,14 @@ def test_twice_the_epochs_come_closer(table: str) -> None:
         more = longer[f"{each.cell.experiment}{TWICE}"]
         assert each.mean and more.mean and more.mean > each.mean
         assert len(more.values) >= len(each.values)
+
+
+@pytest.mark.parametrize(("table", "where"), [("table5", "that row"), ("table14", "Table V")])
+def test_60_epochs_of_the_reference_are_not_distinguishable(table: str, where: str) -> None:
+    cells = {(e.cell.experiment, e.cell.reading): e for e in judged("vim", "table5")}
+    for each in missed_for(LONGER_REFERENCE.format(where), judged("vim", table)):
+        longer = cells[f"{each.cell.experiment}{TWICE}", each.cell.reading]
+        assert longer.verdict in {REACHED, SAME}
 
 
 def test_the_scale_of_whole_images_reaches_it() -> None:
