@@ -7,6 +7,7 @@ from math import ceil
 from benchmarks.papers.easter import (
     ALIKE,
     APART,
+    LEVEL,
     LONGER,
     NOR_WHOLE_IMAGES,
     SMALL_RATES,
@@ -153,6 +154,8 @@ def _why(dataset: str, name: str, network: str) -> str:
         return SMALLER.format("EASTER's ")
     if name == "C_VFL" and (dataset, network) in DIVERGING:
         return APART.format(" of EASTER's Table 2")
+    if (dataset, name, network) == ("FMNIST", "Homo_VFedMH", "LeNet"):
+        return LEVEL
     of_homogeneous = {"LeNet": LONGER, "MLP": NOR_WHOLE_IMAGES} if dataset == "CIFAR10" else {}
     why = of_homogeneous.get(network, "") if name.startswith("Homo") else ""
     return why.format("EASTER's ")
