@@ -7,21 +7,17 @@ test:PARTY              test accuracy of a party's model, in percent; PARTY is a
 test-mean               mean of all parties' test accuracies
 train:PARTY             training accuracy of the last evaluation, in percent
 validation:PARTY        validation accuracy of the last evaluation, in percent
-best:PARTY              best validation accuracy of any evaluation, in percent
-metric:NAME:PARTY       another metric of the test rows, as it is in the result, in percent
 recall-std:PARTY        deviation over classes of the recall, which is the accuracy of each class
 precision-std:PARTY     deviation over classes of the precision
 exchanges               number of exchanges of training
 mib                     2^20 bytes of training, up and down, of all parties
 mib-round               the same of one passive party in one exchange
 mib-to:SHARE            the same, when the active party's validation accuracy first was SHARE
-rounds-to:SHARE         steps until then
 epsilon                 epsilon of training of the passive party with most
 retrained:END:PERCENT   test accuracy after training again with some parties only, as top:50
 norm:PARTY              norm of a party's head, in percent of the largest
 noised:PARTY            test accuracy with noise on the columns of one party, in percent
 rank-correlation        Spearman's, of heads' norms and losses of accuracy by noise, times 100
-seconds                 seconds of the run
 ======================  ==========================================================================
 
 A share or an accuracy that was not reached gives None.
@@ -84,15 +80,6 @@ def _validation(seed: Seed, party: str) -> float | None:
     return 100 * float(seed["course"][-1]["validation"][party]) if seed["course"] else None
 
 
-def _best(seed: Seed, party: str) -> float | None:
-    found = [each["validation"][party] for each in seed["course"]]
-    return 100 * max(found) if found else None
-
-
-def _metric(seed: Seed, name: str, party: str) -> float:
-    return 100 * float(seed["metrics"][party][name])
-
-
 def _recall_std(seed: Seed, party: str) -> float:
     return _std_over(seed["metrics"][party]["confusion"], 1)
 
@@ -123,18 +110,9 @@ def _mib_round(seed: Seed) -> float:
     return _mib(seed) / float(seed["exchanges"]) / (int(seed["parties"]) - 1)
 
 
-def _reached(seed: Seed, share: str) -> Seed | None:
-    return next((e for e in seed["course"] if e["validation"]["active"] >= float(share)), None)
-
-
 def _mib_to(seed: Seed, share: str) -> float | None:
-    found = _reached(seed, share)
-    return float(found["bytes"]) / MIB if found else None
-
-
-def _rounds_to(seed: Seed, share: str) -> float | None:
-    found = _reached(seed, share)
-    return float(found["step"]) if found else None
+    there = [e["bytes"] for e in seed["course"] if e["validation"]["active"] >= float(share)]
+    return float(there[0]) / MIB if there else None
 
 
 def _epsilon(seed: Seed) -> float | None:
@@ -159,29 +137,21 @@ def _rank_correlation(seed: Seed) -> float | None:
     return None if found is None else 100 * float(found)
 
 
-def _seconds(seed: Seed) -> float:
-    return float(seed["seconds"])
-
-
 READINGS: dict[str, Callable[..., float | None]] = {
     "test": _test,
     "test-mean": _test_mean,
     "train": _train,
     "validation": _validation,
-    "best": _best,
-    "metric": _metric,
     "recall-std": _recall_std,
     "precision-std": _precision_std,
     "exchanges": _exchanges,
     "mib": _mib,
     "mib-round": _mib_round,
     "mib-to": _mib_to,
-    "rounds-to": _rounds_to,
     "epsilon": _epsilon,
     "retrained": _retrained,
     "norm": _norm,
     "noised": _noised,
     "rank-correlation": _rank_correlation,
-    "seconds": _seconds,
 }
 """Functions by the first word of a reading's name."""
