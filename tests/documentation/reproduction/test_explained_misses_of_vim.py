@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.papers.vim.others import LONGER, NOR_WITHOUT
 from benchmarks.papers.vim.settings import LESS, SCALED, TWICE
-from benchmarks.papers.vim.tables import BY_SCALE, MORE_EPOCHS
+from benchmarks.papers.vim.tables import BY_SCALE, CLOSER_BY_CLIP, MORE_EPOCHS, NOT_BY_CLIP
 from benchmarks.reproducing.verdicts import REACHED, SAME
 from tests.documentation.reproduction.explained import judged, missed_for, seeds_of
 
@@ -38,6 +38,15 @@ def test_the_scale_of_whole_images_reaches_it() -> None:
     for cell in missed:
         mean = scaled[f"{cell.experiment}{SCALED}"]
         assert mean and cell.claim and mean >= cell.claim
+
+
+@pytest.mark.parametrize("why", [CLOSER_BY_CLIP, NOT_BY_CLIP])
+def test_the_widest_clip_comes_closer_or_does_not(why: str) -> None:
+    clipped = {e.cell.experiment: e.mean or 0 for e in judged("vim", "clips")}
+    for each in missed_for(why, judged("vim", "table6")):
+        wide = clipped[f"{each.cell.experiment} clip 1"]
+        assert each.mean and each.cell.claim and wide < each.cell.claim
+        assert (wide > each.mean) == (why == CLOSER_BY_CLIP)
 
 
 def test_split_learning_without_noise_comes_to_less_too() -> None:
