@@ -234,7 +234,7 @@ class Table:
     best : str, optional
         Row or column that the paper has above the others, where it names an order and no numbers.
     alike : bool, optional
-        Whether all methods were given the same care; else none is held against another.
+        Whether methods were given the same care, and can be held against each other.
     """
 
     name: str

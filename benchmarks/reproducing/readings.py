@@ -11,7 +11,7 @@ recall-std:PARTY        deviation over classes of the recall, which is the accur
 precision-std:PARTY     deviation over classes of the precision
 exchanges               number of exchanges of training
 mib                     2^20 bytes of training, up and down, of all parties
-mib-round               the same of one passive party in one exchange
+mib-round:WAY           the same of one passive party in one exchange: up, down, or in all
 mib-to:SHARE            the same, when the active party's validation accuracy first was SHARE
 epsilon                 epsilon of training of the passive party with most
 retrained:END:PERCENT   test accuracy after training again with some parties only, as top:50
@@ -106,8 +106,9 @@ def _mib(seed: Seed) -> float:
     return float(seed["bytes_up"] + seed["bytes_down"]) / MIB
 
 
-def _mib_round(seed: Seed) -> float:
-    return _mib(seed) / float(seed["exchanges"]) / (int(seed["parties"]) - 1)
+def _mib_round(seed: Seed, way: str) -> float:
+    mib = {"up": seed["bytes_up"] / MIB, "down": seed["bytes_down"] / MIB, "in all": _mib(seed)}
+    return float(mib[way]) / float(seed["exchanges"]) / (int(seed["parties"]) - 1)
 
 
 def _mib_to(seed: Seed, share: str) -> float | None:

@@ -47,12 +47,17 @@ def compared(results: Results, table: Table) -> dict[tuple[str, str], list[Pair]
     """
     found = dict[tuple[str, str], list[Pair]]()
     others = [each for each in of_others(results, table) if REFERENCE not in each.cell.row.lower()]
-    for own in results.judged(table) if table.alike else ():
+    for own in filter(_compares, results.judged(table)) if table.alike else ():
         for other in others if _is_own(results, own) else ():
             names = _different(own.cell, other.cell)
             if names and results.paper.title.lower() in names[0].lower():
                 found.setdefault(names, []).append((own, other))
     return found
+
+
+def _compares(own: Judged) -> bool:
+    """Tell whether a cell is the paper's, or has no claim."""
+    return own.cell.counted or own.cell.claim is None
 
 
 def of_others(results: Results, table: Table) -> list[Judged]:
@@ -90,7 +95,7 @@ def _counts(pairs: Sequence[Pair]) -> list[str]:
     claims = [
         (own.cell.claim - other.cell.claim) * (-1 if own.cell.lower else 1) > 0
         for own, other in pairs
-        if own.cell.claim is not None and other.cell.claim is not None
+        if own.cell.claim is not None and other.cell.claim is not None and other.cell.counted
     ]
     ours = Counter(outcome(*pair) for pair in pairs if all(each.values for each in pair))
     ours[FAILED] = sum(FAILED in {each.verdict for each in pair} for pair in pairs)

@@ -21,13 +21,13 @@ Place = tuple[str, str]
 
 
 def number(value: float) -> str:
-    """Return a number with two digits after the point."""
-    return f"{value:,.2f}"
+    """Return a number with two decimals, or three below one."""
+    return f"{value:,.2f}" if abs(value) >= 1 else f"{value:.3f}"
 
 
 def spread(mean: float, deviation: float | None) -> str:
     """Return a mean with its deviation, if that is known."""
-    return number(mean) + ("" if deviation is None else f" ± {number(deviation)}")
+    return number(mean) + ("" if deviation is None else f" ± {deviation:,.2f}")
 
 
 def ours(found: Judged) -> str:

@@ -34,6 +34,9 @@ FOUR = _FOUR | {
 UNBOUNDED = _FOUR | {"learning-rates": "0.01,0.001,0.01,0.001"}
 """The same with smaller rates alone."""
 
+ONE_RATE = _FOUR | {"learning-rates": "0.05"}
+"""The same with the paper's rate for all, and without a bound."""
+
 RATES = Search(
     {
         "learning-rates": (
@@ -177,6 +180,10 @@ EXPERIMENTS = {
     },
     **{
         f"MNIST {network} optimizers, unbounded": _optimizers("MNIST", network, UNBOUNDED)
+        for network in SMALL
+    },
+    **{
+        f"MNIST {network} optimizers, one rate": _optimizers("MNIST", network, ONE_RATE)
         for network in SMALL
     },
     "MNIST LeNet optimizers, tuned": replace(

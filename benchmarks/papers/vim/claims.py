@@ -57,14 +57,14 @@ MEBIBYTES = {
 """Table IV: MNIST, CIFAR, NUS-WIDE, ModelNet40."""
 
 A_ROUND = {
-    "vafl": 0.46,
-    "splitnn": 0.46,
-    "fedbcd": 0.46,
-    "vimadmm": 0.31,
-    "fdml": 0.078,
-    "vimadmm_j": 0.117,
+    "vafl": (0.23, 0.23, 0.46),
+    "splitnn": (0.23, 0.23, 0.46),
+    "fedbcd": (0.23, 0.23, 0.46),
+    "vimadmm": (0.23, 0.08, 0.31),
+    "fdml": (0.039, 0.039, 0.078),
+    "vimadmm_j": (0.039, 0.078, 0.117),
 }
-"""Table IV: total of each client and round."""
+"""Table IV: of each client and round, to the server, to the client, and in all."""
 
 ONE_NOISY = {
     "vafl": (

@@ -150,6 +150,9 @@ TEN_EPOCHS = {
     for each in (VARIED[name],)
 }
 
+DEEP_RATES = Search({"learning-rates": ("0.5", "0.8"), "head-rate": ("0.1", "0.3")})
+"""Rates of VIMADMM's deep heads, of the paper's grid."""
+
 CALM: Options = WHOLE | {"local-steps": "5", "epochs": "20", "stop-drop": "10"}
 """Of ADMM methods with 100 clients, whose parallel steps add up."""
 
@@ -165,6 +168,13 @@ LESS_DECAY = {
 } | {
     f"{name}{LESS}": _less_decay(VARIED[name], {}, VARIED[name].minutes)
     for name in (f"mnist {method} deep heads" for method in (*WITH_TOPS, "vimadmm"))
+}
+
+DEEP_TUNED = {
+    f"{name} tuned": replace(
+        LESS_DECAY[name].with_flags({"rho": "0.5"}), minutes=12, search=DEEP_RATES
+    )
+    for name in (f"mnist vimadmm deep heads{LESS}",)
 }
 
 ALIKE = {
@@ -195,5 +205,6 @@ EXPERIMENTS = (
     | LONGER
     | TEN_EPOCHS
     | LESS_DECAY
+    | DEEP_TUNED
     | ALIKE
 )

@@ -25,6 +25,7 @@ SCALING = Table(
     name="scaling",
     title="Pixels scaled by each party, and as those of whole images",
     place="Tables VI to XIII, scaling",
+    alike=False,
     cells=uncounted(
         Cell(
             row,

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.reproducing.paper import Cell, Experiment, Table
+from benchmarks.reproducing.paper import Cell, Experiment, Table, uncounted
 from benchmarks.reproducing.verdicts import REACHED, Judged
 from docs.reproducing.comparison import BETTER, LEVELLED, WORSE, compared, of_others, outcome
 from docs.reproducing.orders import orders
@@ -53,6 +53,14 @@ def test_methods_that_were_not_given_the_same_care_are_not_compared(results: Res
         table = Table("table1", "Accuracy", "Table 1", cells, alike=alike)
         paper = replace(PAPER, tables=(table,))
         assert bool(compared(replace(results, paper=paper), table)) == alike
+
+
+def test_a_claim_that_is_held_twice_is_compared_once(results: Results) -> None:
+    cells = (Cell("Made", "MLP", "one", claim=90.0), Cell("Local", "MLP", "two", claim=80.0))
+    again = uncounted(replace(each, column="MLP, 60 epochs") for each in cells)
+    table = Table("table1", "Accuracy", "Table 1", (*cells, *again))
+    pairs = compared(replace(results, paper=replace(PAPER, tables=(table,))), table)
+    assert [own.cell for own, _ in pairs["Made", "Local"]] == [cells[0]]
 
 
 def test_brackets_of_a_row_may_hold_a_comma(results: Results) -> None:

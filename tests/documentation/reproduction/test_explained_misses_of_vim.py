@@ -4,6 +4,7 @@ from statistics import fmean
 
 import pytest
 
+from benchmarks.papers.vim.hundred import BY_HAND
 from benchmarks.papers.vim.others import LONGER, NOR_WITHOUT
 from benchmarks.papers.vim.settings import LESS, SCALED, TWICE
 from benchmarks.papers.vim.tables import BY_SCALE, CLOSER_BY_CLIP, MORE_EPOCHS, NOT_BY_CLIP
@@ -68,6 +69,12 @@ def best_of(name: str) -> float:
 @pytest.mark.parametrize("method", ["splitnn", "fdml", "vimadmm", "vimadmm_j"])
 def test_settings_of_100_clients_are_better_on_validation_rows(method: str) -> None:
     assert best_of(f"{method} 100 clients{LESS}") > best_of(f"{method} 100 clients")
+
+
+def test_settings_chosen_by_hand_reach_what_those_of_14_clients_miss() -> None:
+    cells = {e.cell.row: e.verdict for e in judged("vim", "table11")}
+    for each in missed_for(BY_HAND, judged("vim", "table11")):
+        assert cells[f"{each.cell.row}, chosen by hand"] == REACHED
 
 
 def test_vimadmm_with_one_local_step_diverges() -> None:
