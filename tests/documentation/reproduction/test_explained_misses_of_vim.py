@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.papers.vim.hundred import BY_HAND
 from benchmarks.papers.vim.others import LONGER, NOR_WITHOUT
-from benchmarks.papers.vim.settings import LESS, SCALED, TWICE
+from benchmarks.papers.vim.settings import LESS, METHODS, SCALED, TWICE, WITH_TOPS
 from benchmarks.papers.vim.tables import BY_SCALE, CLOSER_BY_CLIP, MORE_EPOCHS, NOT_BY_CLIP
 from benchmarks.reproducing.verdicts import REACHED, SAME
 from tests.documentation.reproduction.explained import judged, missed_for, seeds_of
@@ -83,14 +83,37 @@ def test_vimadmm_with_one_local_step_diverges() -> None:
         assert seed["failed"] or shares[-1] < max(shares) - 0.05
 
 
+def courses(name: str) -> list[list[float]]:
+    """Return shares of validation rows by epoch, of each seed."""
+    seeds = seeds_of("vim", f"mnist {name}")
+    return [[each["validation"]["active"] for each in seed["course"]] for seed in seeds]
+
+
 @pytest.mark.parametrize("decay", ["", LESS])
 def test_vimadmm_with_deep_heads_is_ahead_at_first_and_behind_at_the_end(decay: str) -> None:
-    def course(method: str) -> tuple[float, float]:
-        seeds = seeds_of("vim", f"mnist {method} deep heads{decay}")
-        shares = [[e["validation"]["active"] for e in seed["course"]] for seed in seeds]
-        return fmean(each[0] for each in shares), fmean(max(each) for each in shares)
-
-    first, best = course("vimadmm")
+    own = courses(f"vimadmm deep heads{decay}")
     for other in ("vafl", "splitnn"):
-        theirs = course(other)
-        assert first > theirs[0] + 0.02 and best < theirs[1]
+        theirs = courses(f"{other} deep heads{decay}")
+        assert fmean(e[0] for e in own) > fmean(e[0] for e in theirs) + 0.02
+        assert fmean(map(max, own)) < fmean(map(max, theirs))
+
+
+def test_tuned_deep_heads_are_ahead_for_longer_and_come_to_hardly_more() -> None:
+    own, tuned = courses(f"vimadmm deep heads{LESS}"), courses(f"vimadmm deep heads{LESS} tuned")
+    others = [fmean(e) for e in zip(*courses(f"splitnn deep heads{LESS}"), strict=True)]
+    ahead = [
+        next(n for n, share in enumerate(others) if share > each[n]) for each in (*own, *tuned)
+    ]
+    assert max(ahead[: len(own)]) < min(ahead[len(own) :])
+    assert fmean(map(max, tuned)) < fmean(map(max, own)) + 0.002
+
+
+def test_sums_over_clients_come_to_no_more_than_others_with_deep_heads() -> None:
+    cells = {
+        e.cell.experiment: e.mean or 0 for e in (*judged("vim", "fig2"), *judged("vim", "table6"))
+    }
+    deep = [cells[f"mnist {method} deep heads{LESS}"] for method in WITH_TOPS]
+    own = [cells[f"mnist vimadmm deep heads{LESS}{end}"] for end in ("", " tuned")]
+    sums = [cells[f"mnist {method}"] for method in METHODS]
+    assert max(*own, *sums) < min(deep)
+    assert max(own) < max(sums) + 0.1
