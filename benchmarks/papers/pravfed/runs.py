@@ -11,15 +11,20 @@ OURS = COMMON | {"method": "pravfed", "epochs": "10"}
 AS_PUBLISHED = {
     "embedding-dim": "50",
     "top-layers": "1",
-    "optimizers": "sgd",
+    "optimizers": "adagrad,sgd,sgd,sgd",
     "learning-rates": "0.01",
     "epochs": "20",
     "label-privacy": "laplace",
 }
-"""The paper's, as far as it names them, with its noise; a network's own top model stays."""
+"""The paper's, as far as it names them, with its noise; a network's own top model stays.
 
-TRUE_LABELS = {"label-privacy": "none", "optimizers": "adagrad,sgd,sgd,sgd"}
-"""No noise, and the optimizers of the authors' program (github.com/wangshuo105/PraVFed_main)."""
+Optimizers, which it does not name, are those of its program (github.com/wangshuo105/PraVFed_main).
+"""
+
+ALL_SGD, SGD = ", SGD at all parties", {"optimizers": "sgd"}
+"""Last words, and settings, of runs in which the active party has SGD, too."""
+
+TRUE_LABELS = {"label-privacy": "none"}
 
 _ADAM = {"optimizers": "adam", "learning-rates": "0.003"}
 _DEEP = {"top-layers": "3"}
@@ -74,8 +79,12 @@ TABLE_SETS = {"Adult Income": "adult", "Breast Cancer": "breast-cancer", "Diabet
 TABLE_MLP = {"models": "pravfed-table", "embedding-dim": "32"}
 
 LINEAR_SETS = ("Breast Cancer", "Diabetes")
-TRUE = {"true labels": {}, f"true labels, {BOTH}": VARIED[BOTH]}
-"""Last words of their runs without noise, and what else is this package's there."""
+OF_TABLES = {
+    "true labels": TRUE_LABELS,
+    f"true labels{ALL_SGD}": TRUE_LABELS | SGD,
+    f"true labels, {BOTH}": TRUE_LABELS | VARIED[BOTH],
+}
+"""Last words of further runs on them, and what these have besides the paper's settings."""
 
 LINEAR = ", linear layers"
 """Last words of runs on tables without hidden layers."""
@@ -166,8 +175,9 @@ EXPERIMENTS = {
         for d, theta, epsilon in product(("MNIST", "FMNIST"), THETAS, EPSILONS)
     },
     **{
-        published(d, kind, theta): _published(d, PUBLISHED[kind][theta])
+        f"{published(d, kind, theta)}{end}": _published(d, PUBLISHED[kind][theta], more)
         for d, kind, theta in product(("MNIST", "FMNIST"), KINDS, THETAS)
+        for end, more in (("", {}), (ALL_SGD, SGD))
     },
     **{
         f"MNIST {network} true labels": _published("MNIST", network, TRUE_LABELS)
@@ -209,14 +219,17 @@ EXPERIMENTS = {
         for title, name in product(LINEAR_SETS, (*ALONE, "PraVFed"))
     },
     **{
-        f"{title} as published": _table("PraVFed", dataset, "0.5", AS_PUBLISHED | TABLE_MLP)
+        f"{title} as published{end}": _table(
+            "PraVFed", dataset, "0.5", AS_PUBLISHED | TABLE_MLP | more
+        )
         for title, dataset in TABLE_SETS.items()
+        for end, more in (("", {}), (ALL_SGD, SGD))
     },
     **{
         f"{title} {end}": _table(
-            "PraVFed", TABLE_SETS[title], "0.5", AS_PUBLISHED | TABLE_MLP | TRUE_LABELS | more
+            "PraVFed", TABLE_SETS[title], "0.5", AS_PUBLISHED | TABLE_MLP | more
         )
-        for title, (end, more) in product(LINEAR_SETS, TRUE.items())
+        for title, (end, more) in product(LINEAR_SETS, OF_TABLES.items())
     },
     **{
         f"{title} PraVFed epsilon {epsilon}": _table("PraVFed", dataset, epsilon, {})

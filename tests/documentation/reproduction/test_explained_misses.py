@@ -17,9 +17,8 @@ from benchmarks.papers.easter.cells import (
 )
 from benchmarks.papers.pravfed.cells import (
     BY_64,
+    BY_ADAM,
     ELSEWHERE,
-    NOISED,
-    NOISED_MOST,
     NOR_LINEAR,
     OF_50,
     OF_64,
@@ -27,7 +26,7 @@ from benchmarks.papers.pravfed.cells import (
     ROW_INDICES,
     SLOW,
 )
-from benchmarks.papers.pravfed.runs import BOTH, DECAYED, LINEAR, THETAS, VARIED
+from benchmarks.papers.pravfed.runs import BOTH, DECAYED, LINEAR, VARIED
 from benchmarks.papers.vfedmh import CLOSER, ENOUGH
 from benchmarks.reproducing.verdicts import FAILED, MISSED, REACHED, SAME
 from tests.documentation.reproduction.explained import judged, missed_for, seeds_of
@@ -136,31 +135,34 @@ def test_training_rows_reach_what_central_misses() -> None:
         assert mean and cell.claim and mean > cell.claim
 
 
-def test_noise_and_sgd_cost_what_own_networks_miss() -> None:
+def test_optimizers_and_layers_cost_what_own_networks_miss_and_noise_less() -> None:
     cells = judged("pravfed", "published")
-    assert {e.cell.why for e in cells if e.verdict == MISSED} == {SLOW, NOISED, ELSEWHERE}
+    counted = [e for e in cells if e.cell.counted]
+    assert {e.cell.why for e in counted if e.verdict == MISSED} == {SLOW, ELSEWHERE}
     means = {(e.cell.row, e.cell.column): e.mean or 0 for e in cells}
     true = "MNIST, PraVFed, true labels"
-    for theta in THETAS:
-        column = f"homogeneous, {theta}"
-        assert means[true, column] > means["MNIST, PraVFed", column] + 1
-    for each in missed_for(NOISED, cells):
-        assert each.cell.claim and means[true, each.cell.column] > each.cell.claim
-    for each in missed_for(SLOW, cells):
+    for each in missed_for(SLOW, counted):
+        noise = means[true, each.cell.column] - (each.mean or 0)
         gained = means[f"{true}, {BOTH}", each.cell.column] - (each.mean or 0)
         assert each.cell.claim and gained > 0.8 * (each.cell.claim - (each.mean or 0))
+        assert 0 < noise < gained / 2
     varied = {name: means[f"{true}, {name}", "homogeneous, theta 3"] for name in VARIED}
     *_, adam, both = varied.values()
     assert max(varied.values()) == both and sorted(varied.values())[-2] == adam
     assert min(varied.values()) > means[true, "homogeneous, theta 3"] + 2
 
 
-def test_noise_costs_most_of_what_tables_miss() -> None:
+def test_by_the_papers_own_settings_most_are_missed() -> None:
+    cells = (*judged("pravfed", "published"), *judged("pravfed", "published3"))
+    verdicts = [e.verdict for e in cells if e.cell.counted and e.values]
+    assert verdicts.count(MISSED) > len(verdicts) / 2
+
+
+def test_adam_and_three_layers_are_not_distinguishable_where_tables_miss() -> None:
     cells = judged("pravfed", "published3")
-    means = {(e.cell.row, e.cell.column): e.mean or 0 for e in cells}
-    for each in missed_for(NOISED_MOST, cells):
-        gained = means[f"{each.cell.row}, true labels", each.cell.column] - (each.mean or 0)
-        assert each.cell.claim and gained > 0.7 * (each.cell.claim - (each.mean or 0))
+    verdicts = {(e.cell.row, e.cell.column): e.verdict for e in cells}
+    for each in missed_for(BY_ADAM, cells):
+        assert verdicts[f"{each.cell.row}, true labels, {BOTH}", each.cell.column] == SAME
 
 
 @pytest.mark.parametrize("more", [LINEAR, DECAYED])
