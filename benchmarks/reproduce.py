@@ -65,8 +65,7 @@ class Progress:
 
     def __init__(self, runs: Sequence[Run], jobs: int) -> None:
         self.runs, self.jobs, self.done, self.spent = [*runs], jobs, 0.0, 0.0
-        told = f"{len(runs)} run{'s' * (len(runs) > 1)}, about {_time(_minutes(runs) / jobs)}"
-        print(f"{told}, as estimated for two cores", flush=True)
+        print(f"{estimate(runs, jobs)}, as estimated for two cores", flush=True)
 
     def tell(self, run: Run, record: Record | None, seconds: float, absent: set[str]) -> None:
         """Print a line about a run that has ended.
@@ -92,6 +91,11 @@ def _outcome(record: Record | None) -> str:
 def _minutes(runs: Sequence[Run]) -> float:
     """Return the estimated minutes of some runs."""
     return sum(run.minutes for run in runs)
+
+
+def estimate(runs: Sequence[Run], jobs: int) -> str:
+    """Return the number of some runs and their time, as text."""
+    return f"{len(runs)} run{'s' * (len(runs) != 1)}, about {_time(_minutes(runs) / jobs)}"
 
 
 def _time(minutes: float) -> str:
@@ -121,12 +125,6 @@ def make(plan: Plan, given: Arguments) -> set[str]:
         if time.monotonic() >= end:
             break
     return absent
-
-
-def estimate(plan: Plan, jobs: int) -> None:
-    """Print how many runs are missing, and their time."""
-    if runs := [run for *_, run in plan.missing()]:
-        Progress(runs, jobs)
 
 
 def _made(
@@ -197,7 +195,8 @@ def measure(given: Arguments, report: Report) -> None:
         check(plan, wanted)
         absent = set[str]()
         if given.show:
-            estimate(plan, given.jobs)
+            missing = [run for *_, run in plan.missing()]
+            print(f"missing: {estimate(missing, given.jobs)}")
         else:
             absent = make(plan, given)
         show(wanted, Plan(wanted, replace(settings, only=""), store), report)

@@ -5,7 +5,7 @@ from itertools import product
 from math import ceil
 
 from benchmarks.papers.easter import ALIKE, SMALL_RATES
-from benchmarks.papers.easter.cells import APART, LEVEL, LONGER, NOR_WHOLE_IMAGES, SMALLER
+from benchmarks.papers.easter.cells import LEVEL, LONGER, NOR_WHOLE_IMAGES, ONE_GRADIENT, SMALLER
 from benchmarks.papers.easter.runs import (
     DIVERGING,
     MIXED,
@@ -148,7 +148,7 @@ def _why(dataset: str, name: str, network: str) -> str:
     if (dataset, name, network) == ("CIFAR10", "Local", "LeNet"):
         return SMALLER.format("EASTER's ")
     if name == "C_VFL" and (dataset, network) in DIVERGING:
-        return APART.format(" of EASTER's Table 2")
+        return ONE_GRADIENT.format(" of EASTER's Table 2")
     if (dataset, name, network) == ("FMNIST", "Homo_VFedMH", "LeNet"):
         return LEVEL
     if (dataset, name, network) == ("CIFAR10", "Homo_VFedMH", "LeNet"):
@@ -258,8 +258,8 @@ PAPER = Paper(
             "MLPs; the column is the party with that network. Baselines have the column's network "
             "everywhere. The paper does not say how many runs its deviations are of; five are "
             "taken. EASTER's runs, on its own page, differ from these in the loss alone, binary "
-            "cross-entropy summed over classes. Rows of 60 epochs tell what more steps do; their "
-            "weights are those of the best evaluation by validation rows.",
+            "cross-entropy summed over classes. Rows of 60 epochs have more steps, and the weights "
+            "of the best evaluation by validation rows.",
         ),
         Table(
             "rounds",

@@ -129,8 +129,8 @@ class Cell:
     why : str, optional
         What stands in the way, or what explains a miss, which alone is told then; one sentence.
     counted : bool, optional
-        Whether summaries count it. They do not where settings are ours, nor where a claim is
-        worked out from others.
+        Whether summaries count it. They do not where settings are neither the paper's nor those
+        of its table's own rows, nor where a claim is none or worked out from others.
     """
 
     row: str
@@ -161,11 +161,11 @@ def variants(cells: Iterable[Cell], end: str, experiments: Collection[str]) -> l
     experiments : collection of str
         All names; cells whose experiment is not among them have no variant.
     """
-    changed = [
+    return uncounted(
         replace(each, row=f"{each.row}{end}", experiment=f"{each.experiment}{end}", why="")
         for each in cells
-    ]
-    return uncounted(each for each in changed if each.experiment in experiments)
+        if each.experiment and f"{each.experiment}{end}" in experiments
+    )
 
 
 def with_spreads(cells: Sequence[Cell], named: Sequence[Cell]) -> list[Cell]:
@@ -181,7 +181,7 @@ def with_spreads(cells: Sequence[Cell], named: Sequence[Cell]) -> list[Cell]:
     known = {(each.experiment, each.reading, each.claim): each.spread for each in named}
     found = [known.get((each.experiment, each.reading, each.claim)) for each in cells]
     return [
-        replace(each, spread=spread) if each.experiment and not each.spread else each
+        replace(each, spread=spread) if each.experiment and each.spread is None else each
         for each, spread in zip(cells, found, strict=True)
     ]
 

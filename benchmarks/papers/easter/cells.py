@@ -19,13 +19,13 @@ from benchmarks.reproducing.paper import Cell, uncounted, variants, with_spreads
 
 SMALLER = "PraVFed's LeNet is larger and comes closer: see {}Table 2, other networks"
 BEST = "the best evaluation of 60 epochs comes closer: see that row"
-APART = (
+ONE_GRADIENT = (
     "its four local steps are on one gradient; with labels shared each has its own, and it trains, "
     "on CIFAR-10 at a quarter of the rate only: see the rows with labels shared{}"
 )
 WHY = {
     ("CIFAR10", "Local", "LeNet"): SMALLER.format(""),
-    **{(dataset, "C_VFL", network): APART.format("") for dataset, network in DIVERGING},
+    **{(dataset, "C_VFL", network): ONE_GRADIENT.format("") for dataset, network in DIVERGING},
     **{("CIFAR10", "EASTER", network): BEST for network in SMALL},
 }
 """What explains misses and failures of Table 2; tests hold it against results."""

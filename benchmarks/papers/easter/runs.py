@@ -62,8 +62,8 @@ VARIED = {
     "C_VFL (labels shared)": (DIVERGING, SHARED),
     "C_VFL (labels shared, a quarter of the rate)": ([("CIFAR10", "LeNet")], QUARTER | SHARED),
 }
-"""What may keep them together, and where: four local steps that are about one of the others', or
-steps on gradients of their own, in place of four on one, as C-VFL's paper has them; or both."""
+"""What may keep them from diverging, and where: four local steps that are about one of the others',
+or steps on gradients of their own, in place of four on one, as C-VFL's paper has them; or both."""
 
 DECAYS = Search({"optimizers": [f"sgd:weight_decay={share}" for share in (0.001, 0.003)]})
 """Weight decay of 60 epochs, whose last ones know all training rows without it."""

@@ -11,8 +11,9 @@ SETTINGS = (
     "noisy labels and their raw outputs (Eq. 4), without the softmax that the paper's networks end "
     "in; the active party has the cross-entropy. Accuracies of PraVFed are by this package's "
     "settings, which the notes of Tables II and III name, and reach most claims; by the paper's "
-    "own networks, layers and noise most are missed: see the tables of own networks and own "
-    "settings. C_VFL has 8 bits and four local steps an exchange, and labels are not shared."
+    "own settings most of images are missed, see Table II, own networks, and of tables Breast "
+    "Cancer, see Table III, own settings. C_VFL has 8 bits and four local steps an exchange, and "
+    "labels are not shared."
 )
 PAPER = Paper(
     title="PraVFed",
@@ -49,7 +50,7 @@ PAPER = Paper(
             "authors' program (one layer, of LeNet two), a rate of 0.01, 20 epochs, and Laplace "
             "noise of sensitivity 2, so that epsilon 1 is true. The active party has Adagrad and "
             "the others SGD, as in that program; the paper names none. Further rows have SGD at "
-            "all parties, or true labels, which is no noise; the last ones have besides wider "
+            "all parties, or true labels, that is no noise; the last ones have besides wider "
             "embeddings, three layers on top, Adam, or both of these. The program noises class "
             "indices, anew in each batch, which no epsilon bounds, weighs parties by the true "
             "labels of each batch, and takes its deviations over the last five epochs of one run.",
@@ -63,7 +64,7 @@ PAPER = Paper(
             "by the claims, though the paper counts other rows and columns. Means over 20 splits, "
             "but for Adult. All have the paper's network with dropout, and Adam; PraVFed has a top "
             "model of three layers. The last rows have linear layers alone, or weight decay of "
-            "0.03. Where Table VI repeats a claim, its deviation is taken.",
+            "0.03. Where Table VI repeats a claim that was run, its deviation is taken.",
         ),
         Table(
             "published3",
@@ -73,7 +74,8 @@ PAPER = Paper(
             note="PraVFed's row again, nearer to the paper: one linear layer on top, a rate of "
             "0.01, Laplace noise of sensitivity 2, and Adagrad at the active party and SGD at the "
             "others, as in the authors' program. Further rows have SGD at all parties, or true "
-            "labels, which is no noise; the last one has besides Adam and three layers on top.",
+            "labels, that is no noise, or both; the last one has besides Adam and three layers on "
+            "top.",
         ),
         Table(
             "table3-cost",
@@ -87,7 +89,7 @@ PAPER = Paper(
             "payments. A tenth of the training rows is held out here, and claims are less by a "
             "tenth. Ours are of 20 epochs for all baselines, and bytes of three parties. The paper "
             "does not say what its baselines' are of; Pyvertical's 6,105 of Adult Income would be "
-            "20 epochs of four parties with 64 floats a row, and Agg_VFL's fewer.",
+            "20 epochs of four parties with 64 floats a row.",
         ),
         Table(
             "table4",

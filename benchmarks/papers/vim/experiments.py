@@ -6,8 +6,8 @@ from benchmarks.papers.vim.settings import (
     BY_ADMM,
     CLIPPED,
     DP_EPOCHS,
+    EVERY_TEN,
     LESS,
-    LOOKED_AT,
     MINUTES,
     ON_MNIST,
     RUNS,
@@ -67,7 +67,7 @@ LINEAR = {
 
 OFTEN = {
     f"mnist {method} often": Experiment(
-        flags | {"method": method, **LOOKED_AT},
+        flags | {"method": method, **EVERY_TEN},
         1.2 * MINUTES["mnist"][method] * int(flags["epochs"]) + 0.2,
     )
     for method, flags in (

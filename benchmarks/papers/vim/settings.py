@@ -149,7 +149,7 @@ UPLOADS_NOISED: dict[str, Options] = {
 }
 """By epsilon; evaluated more often, as with much of the grid's noise few steps are allowed."""
 
-LOOKED_AT: Options = {"eval-every": "10", "stop-drop": "20"}
+EVERY_TEN: Options = {"eval-every": "10", "stop-drop": "20"}
 """Of curves; of so many evaluations, a dip is no end."""
 
 SIGMAS = {

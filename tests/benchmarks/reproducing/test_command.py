@@ -110,7 +110,7 @@ def test_results_are_shown_and_nothing_is_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     report = BENCHMARK.run(words(tmp_path, "--show", "made"))
-    assert capsys.readouterr().out.startswith("11 runs, about ")
+    assert capsys.readouterr().out.startswith("missing: 11 runs, about ")
     assert [row[7] for table in report.tables for row in table.rows] == [NOT_RUN] * 5
     assert "about a minute for the first seed" in str(report.tables[0].rows[0][8])
     assert not [*tmp_path.iterdir()]

@@ -99,7 +99,7 @@ def test_verdict(ours: list[float], cell: Cell, verdict: str) -> None:
         ([99.0, 99.0, 11.0], 60.0, REACHED, ""),
     ],
 )
-def test_a_seed_that_came_apart_is_no_excuse(
+def test_a_seed_that_diverged_is_no_excuse(
     ours: list[float], claim: float, verdict: str, why: str
 ) -> None:
     confusion = {"active": {"confusion": [[0, 11], [0, 9]] + [[0, 10]] * 8}}

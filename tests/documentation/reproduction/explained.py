@@ -28,6 +28,6 @@ def missed_for(why: str, cells: list[Judged]) -> list[Judged]:
 
 
 def seeds_of(paper: str, experiment: str | None) -> list[Record]:
-    record = Store().read(paper, experiment or "")
+    record = results_of(paper).record(experiment or "")
     assert record
     return list(record["seeds"])

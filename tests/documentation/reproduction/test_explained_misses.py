@@ -5,7 +5,6 @@ from statistics import fmean
 import pytest
 
 from benchmarks.papers.easter.cells import (
-    APART,
     BEST,
     FALLING,
     LEVEL,
@@ -13,6 +12,7 @@ from benchmarks.papers.easter.cells import (
     NO_MORE,
     NOR_WHOLE_IMAGES,
     OF_HOMOGENEOUS,
+    ONE_GRADIENT,
     SMALLER,
 )
 from benchmarks.papers.pravfed.cells import (
@@ -70,7 +70,7 @@ def test_c_vfl_trains_with_labels_shared_where_it_diverges(
         more = ", a quarter of the rate" if dataset == "CIFAR10" else ""
         mean = means[f"{dataset}, C_VFL (labels shared{more})", cell.column]
         assert cell.claim and mean and mean > 0.8 * cell.claim
-        assert cell.why == APART.format(where)
+        assert cell.why == ONE_GRADIENT.format(where)
 
 
 def test_the_best_evaluation_and_not_more_epochs_comes_closer() -> None:
@@ -121,7 +121,9 @@ def test_what_bounded_embeddings_reach_is_missed_without() -> None:
     reached = {(e.cell.row, e.cell.column): e.verdict for e in own}
     missed = [e.cell for e in other if e.verdict in {MISSED, FAILED}]
     assert {cell.column for cell in missed} >= {"LeNet"}
-    assert all((e.mean or 0) < 15 for e in other if e.cell.row.endswith(", one rate"))
+    one_rate = [e for e in other if e.cell.row.endswith(", one rate")]
+    assert len(one_rate) == 12
+    assert all(e.verdict == FAILED or (e.mean and e.mean < 15) for e in one_rate)
     assert {reached[cell.row.rsplit(", ", 1)[0], cell.column] for cell in missed} == {REACHED}
 
 
@@ -152,10 +154,19 @@ def test_optimizers_and_layers_cost_what_own_networks_miss_and_noise_less() -> N
     assert min(varied.values()) > means[true, "homogeneous, theta 3"] + 2
 
 
-def test_by_the_papers_own_settings_most_are_missed() -> None:
-    cells = (*judged("pravfed", "published"), *judged("pravfed", "published3"))
-    verdicts = [e.verdict for e in cells if e.cell.counted and e.values]
-    assert verdicts.count(MISSED) > len(verdicts) / 2
+def verdicts_of(table: str) -> list[tuple[str, str]]:
+    """Return columns and verdicts of counted cells that were run."""
+    cells = [e for e in judged("pravfed", table) if e.cell.counted and e.values]
+    return [(e.cell.column, e.verdict) for e in cells]
+
+
+def test_by_the_papers_own_settings_most_of_images_are_missed_and_one_table() -> None:
+    images = [verdict for _, verdict in verdicts_of("published")]
+    assert images.count(MISSED) > len(images) / 2
+    tables = verdicts_of("published3")
+    assert [column for column, verdict in tables if verdict == MISSED] == ["Breast Cancer"]
+    usual = [verdict for _, verdict in (*verdicts_of("table2"), *verdicts_of("table3"))]
+    assert usual.count(REACHED) > len(usual) / 2
 
 
 def test_adam_and_three_layers_are_not_distinguishable_where_tables_miss() -> None:

@@ -6,8 +6,8 @@ import pytest
 
 from benchmarks.papers.vim.hundred import BY_HAND
 from benchmarks.papers.vim.others import LONGER, NOR_WITHOUT
-from benchmarks.papers.vim.settings import LESS, METHODS, SCALED, TWICE, WITH_TOPS
-from benchmarks.papers.vim.tables import BY_SCALE, CLOSER_BY_CLIP, MORE_EPOCHS, NOT_BY_CLIP
+from benchmarks.papers.vim.settings import LESS, SCALED, TWICE, WITH_TOPS
+from benchmarks.papers.vim.tables import BY_SCALE, CLOSER_BY_CLIP, MORE_EPOCHS, NOT_BY_CLIP, ON_TOP
 from benchmarks.reproducing.verdicts import REACHED, SAME
 from tests.documentation.reproduction.explained import judged, missed_for, seeds_of
 
@@ -43,10 +43,10 @@ def test_the_scale_of_whole_images_reaches_it() -> None:
 
 @pytest.mark.parametrize("why", [CLOSER_BY_CLIP, NOT_BY_CLIP])
 def test_the_widest_clip_comes_closer_or_does_not(why: str) -> None:
-    clipped = {e.cell.experiment: e.mean or 0 for e in judged("vim", "clips")}
+    clipped = {e.cell.experiment: e.mean for e in judged("vim", "clips")}
     for each in missed_for(why, judged("vim", "table6")):
         wide = clipped[f"{each.cell.experiment} clip 1"]
-        assert each.mean and each.cell.claim and wide < each.cell.claim
+        assert wide and each.mean and each.cell.claim and wide < each.cell.claim
         assert (wide > each.mean) == (why == CLOSER_BY_CLIP)
 
 
@@ -77,6 +77,11 @@ def test_settings_chosen_by_hand_reach_what_those_of_14_clients_miss() -> None:
         assert cells[f"{each.cell.row}, chosen by hand"] == REACHED
 
 
+def test_indices_and_framing_are_a_few_percent_of_a_round() -> None:
+    for each in missed_for(ON_TOP, judged("vim", "table4")):
+        assert each.mean and each.cell.claim and each.mean < 1.15 * each.cell.claim
+
+
 def test_vimadmm_with_one_local_step_diverges() -> None:
     for seed in seeds_of("vim", "mnist vimadmm tau 1"):
         shares = [each["validation"]["active"] for each in seed.get("course", [])]
@@ -89,31 +94,19 @@ def courses(name: str) -> list[list[float]]:
     return [[each["validation"]["active"] for each in seed["course"]] for seed in seeds]
 
 
-@pytest.mark.parametrize("decay", ["", LESS])
-def test_vimadmm_with_deep_heads_is_ahead_at_first_and_behind_at_the_end(decay: str) -> None:
-    own = courses(f"vimadmm deep heads{decay}")
-    for other in ("vafl", "splitnn"):
-        theirs = courses(f"{other} deep heads{decay}")
+@pytest.mark.parametrize("end", ["", LESS, f"{LESS} tuned"])
+def test_vimadmm_with_deep_heads_is_ahead_at_first_and_behind_at_the_end(end: str) -> None:
+    own = courses(f"vimadmm deep heads{end}")
+    for other in WITH_TOPS:
+        theirs = courses(f"{other} deep heads{end.removesuffix(' tuned')}")
         assert fmean(e[0] for e in own) > fmean(e[0] for e in theirs) + 0.02
         assert fmean(map(max, own)) < fmean(map(max, theirs))
 
 
-def test_tuned_deep_heads_are_ahead_for_longer_and_come_to_hardly_more() -> None:
+def test_tuned_deep_heads_are_ahead_for_longer() -> None:
     own, tuned = courses(f"vimadmm deep heads{LESS}"), courses(f"vimadmm deep heads{LESS} tuned")
     others = [fmean(e) for e in zip(*courses(f"splitnn deep heads{LESS}"), strict=True)]
     ahead = [
         next(n for n, share in enumerate(others) if share > each[n]) for each in (*own, *tuned)
     ]
     assert max(ahead[: len(own)]) < min(ahead[len(own) :])
-    assert fmean(map(max, tuned)) < fmean(map(max, own)) + 0.002
-
-
-def test_sums_over_clients_come_to_no_more_than_others_with_deep_heads() -> None:
-    cells = {
-        e.cell.experiment: e.mean or 0 for e in (*judged("vim", "fig2"), *judged("vim", "table6"))
-    }
-    deep = [cells[f"mnist {method} deep heads{LESS}"] for method in WITH_TOPS]
-    own = [cells[f"mnist vimadmm deep heads{LESS}{end}"] for end in ("", " tuned")]
-    sums = [cells[f"mnist {method}"] for method in METHODS]
-    assert max(*own, *sums) < min(deep)
-    assert max(own) < max(sums) + 0.1
