@@ -7,11 +7,13 @@ from benchmarks.papers.easter.runs import (
     BASELINES,
     DIVERGING,
     EXPERIMENTS,
+    LATER,
     OPTIMIZERS,
     PARTIES,
     POOLED,
     RESIDUAL,
     SETS,
+    SLOWED,
     SMALL,
     VARIED,
 )
@@ -23,13 +25,6 @@ ONE_GRADIENT = (
     "its four local steps are on one gradient; with labels shared each has its own, and it trains, "
     "on CIFAR-10 at a quarter of the rate only: see the rows with labels shared{}"
 )
-WHY = {
-    ("CIFAR10", "Local", "LeNet"): SMALLER.format(""),
-    **{(dataset, "C_VFL", network): ONE_GRADIENT.format("") for dataset, network in DIVERGING},
-    **{("CIFAR10", "EASTER", network): BEST for network in SMALL},
-}
-"""What explains misses and failures of Table 2; tests hold it against results."""
-
 FALLING = "60 epochs whose rate falls are not distinguishable from it: see that row"
 LEVEL = "60 epochs are not distinguishable from it: see that row"
 NO_MORE = "even one network on whole images comes to no more: see the last rows"
@@ -38,7 +33,15 @@ OF_HOMOGENEOUS = {
     ("CIFAR10", "LeNet"): FALLING,
     ("CIFAR10", "MLP"): NO_MORE,
 }
-"""What explains misses of Homo_EASTER, by data set and network; tests hold it against results."""
+"""What explains misses of Homo_EASTER, by data set and network."""
+
+WHY = {
+    ("CIFAR10", "Local", "LeNet"): SMALLER.format(""),
+    **{(dataset, "C_VFL", network): ONE_GRADIENT.format("") for dataset, network in DIVERGING},
+    **{("CIFAR10", "EASTER", network): BEST for network in SMALL},
+    **{(dataset, "Homo_EASTER", of): why for (dataset, of), why in OF_HOMOGENEOUS.items()},
+}
+"""The same of all rows of Tables 2 and 3, and failures; tests hold it against results."""
 
 LONGER = "60 epochs of Homo_EASTER come closer: see {}Table 3"
 NOR_WHOLE_IMAGES = "one network on whole images does not reach it either: see {}Table 3"
@@ -49,20 +52,28 @@ def _lines(text: str) -> list[list[str]]:
     return [line.split() for line in text.strip().splitlines()]
 
 
+def _cell(dataset: str, name: str, network: str, claim: str, spread: str = "") -> Cell:
+    """Return a cell of Table 2 or 3."""
+    run, reading = f"{dataset} {network} {name.replace('Homo_aggVFL', 'Agg_VFL')}", "test:active"
+    if name == "Homo_EASTER":
+        reading = "test-mean"
+    if name == "EASTER":
+        kind, networks = ("mixed", SMALL) if network in SMALL else ("residual", RESIDUAL)
+        run, reading = f"{dataset} {kind}", f"test:{PARTIES[networks.index(network)]}"
+    deviation = float(spread) if spread else None
+    why = WHY.get((dataset, name, network), "")
+    return Cell(f"{dataset}, {name}", network, run, reading, float(claim), deviation, why=why)
+
+
 def table2() -> list[Cell]:
     """Return Table 2's cells."""
-    cells = []
-    for dataset, name, *numbers in _lines(TABLE_2):
-        for place, network in enumerate(SMALL + RESIDUAL):
-            claim, spread = map(float, numbers[2 * place : 2 * place + 2])
-            run, reading = f"{dataset} {network} {name}", "test:active"
-            if name == "EASTER":
-                run = f"{dataset} {'mixed' if network in SMALL else 'residual'}"
-                reading = f"test:{PARTIES[place % 3]}"
-            why = WHY.get((dataset, name, network), "")
-            row = f"{dataset}, {name}"
-            cells.append(Cell(row, network, run, reading, claim, spread, why=why))
-    return cells
+    return [
+        _cell(dataset, name, network, claim, spread)
+        for dataset, name, *numbers in _lines(TABLE_2)
+        for network, claim, spread in zip(
+            SMALL + RESIDUAL, numbers[::2], numbers[1::2], strict=True
+        )
+    ]
 
 
 def other_settings() -> list[Cell]:
@@ -76,7 +87,7 @@ def other_settings() -> list[Cell]:
         for name, (where, _) in VARIED.items()
         for d, network in where
     ]
-    longer = variants(table2(), ", 60 epochs", EXPERIMENTS)
+    longer = variants(table2(), LATER, EXPERIMENTS)
     return [*uncounted(varied), *longer, *uncounted(short)]
 
 
@@ -105,24 +116,14 @@ def rounds() -> list[Cell]:
 
 
 def table3() -> list[Cell]:
-    """Return Table 3's cells, of which some are Table 2's."""
-    same = {(cell.row, cell.column): cell for cell in table2()}
-    claimed = [
-        same.get((f"{dataset}, {name}", network))
-        or Cell(
-            f"{dataset}, {name}",
-            network,
-            f"{dataset} {network} {'Agg_VFL' if name == 'Homo_aggVFL' else name}",
-            "test-mean" if name == "Homo_EASTER" else "test:active",
-            float(claim),
-            why=OF_HOMOGENEOUS.get((dataset, network), "") if name == "Homo_EASTER" else "",
-        )
+    """Return Table 3's cells, with the deviations of Table 2."""
+    cells = [
+        _cell(dataset, name, network, claim)
         for dataset, name, *claims in _lines(TABLE_3)
         for network, claim in zip(SMALL, claims, strict=True)
     ]
-    claimed = with_spreads(claimed, [*same.values()])
-    ends = (", 60 epochs", ", 60 epochs, falling rate")
-    longer = [cell for end in ends for cell in variants(claimed, end, EXPERIMENTS)]
+    claimed = with_spreads(cells, table2())
+    longer = [cell for end in (LATER, SLOWED) for cell in variants(claimed, end, EXPERIMENTS)]
     pooled = uncounted(
         Cell(f"{dataset}, Central, on whole images", network, f"{dataset} {network} Central")
         for dataset, network in POOLED

@@ -102,6 +102,10 @@ def _mixed(dataset: str, method: str, models: str, more: Flags) -> Experiment:
     return Experiment(flags | dict(more), _minutes(dataset, "LeNet", method))
 
 
+LATER, SLOWED = ", 60 epochs", ", 60 epochs, falling rate"
+"""Last words of runs that are three times as long, and of those whose rate falls besides."""
+
+
 def longer(of: Experiment) -> Experiment:
     """Describe 60 epochs, with the weights of the best evaluation."""
     more = of.with_flags({"epochs": "60", "keep": "best"})
@@ -153,14 +157,14 @@ EXPERIMENTS = {
         for d, network in where
     },
     **{
-        f"{d} {network} Homo_EASTER, 60 epochs": longer(_same(d, network, "easter"))
+        f"{d} {network} Homo_EASTER{LATER}": longer(_same(d, network, "easter"))
         for d, network in POOLED
     },
-    "CIFAR10 LeNet Homo_EASTER, 60 epochs, falling rate": replace(
+    f"CIFAR10 LeNet Homo_EASTER{SLOWED}": replace(
         longer(_same("CIFAR10", "LeNet", "easter")).with_flags({"schedule": "cosine"}),
         search=DECAYS,
     ),
-    "CIFAR10 mixed, 60 epochs": longer(_mixed("CIFAR10", "easter", MIXED["CNN"], {})),
+    f"CIFAR10 mixed{LATER}": longer(_mixed("CIFAR10", "easter", MIXED["CNN"], {})),
     **{f"{d} residual": _large(d) for d in SETS},
     **{f"{d} ResNet18 shortened": _shortened(d) for d in SETS},
     **{

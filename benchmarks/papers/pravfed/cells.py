@@ -259,6 +259,13 @@ def table5() -> list[Cell]:
     ]
 
 
+def _as_published(cell: Cell) -> Cell:
+    """Return a cell of Table II for runs with the paper's networks."""
+    dataset, (kind, theta) = cell.row.split(",")[0], cell.column.split(", ")
+    why = SLOW if (dataset, kind) == ("MNIST", "homogeneous") else ELSEWHERE
+    return replace(cell, experiment=published(dataset, kind, theta), why=why)
+
+
 def published2() -> list[Cell]:
     """Return Table II's own rows for runs with the paper's networks."""
     row = "MNIST, PraVFed, true labels"
@@ -269,16 +276,7 @@ def published2() -> list[Cell]:
     cnn = f"MNIST pravfed-cnn true labels, {BOTH}"
     varied.append(Cell(f"{row}, {BOTH}", "homogeneous, theta 1", cnn))
     noised = [
-        Cell(
-            cell.row,
-            cell.column,
-            published(cell.row.split(",")[0], *cell.column.split(", ")),
-            claim=cell.claim,
-            spread=cell.spread,
-            why=SLOW
-            if cell.row.startswith("MNIST") and cell.column.startswith("homo")
-            else ELSEWHERE,
-        )
+        _as_published(cell)
         for cell in _table2_published()
         if cell.row in ("MNIST, PraVFed", "FMNIST, PraVFed")
     ]
