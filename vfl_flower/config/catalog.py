@@ -87,6 +87,7 @@ NETWORKS = {
     "lenet": NetworkSpec(f"{_SMALL}:lenet"),
     "linear": NetworkSpec(f"{_SMALL}:linear", top=_BARE),
     "vim-mlp": NetworkSpec(f"{_VIM}:vim_mlp", top=_BARE, deep=_VIM_DEEP),
+    "vim-mlp-deep": NetworkSpec(f"{_VIM}:vim_mlp_deep", top=_BARE, deep=_VIM_DEEP),
     "vim-cnn": NetworkSpec(f"{_VIM}:vim_cnn", top=_BARE, deep=_VIM_DEEP),
     "vim-cnn-32": NetworkSpec(f"{_VIM}:vim_cnn_32", top=_BARE, deep=_VIM_DEEP),
     "pravfed-mlp": NetworkSpec(f"{_PRAVFED}:pravfed_mlp", top=f"{_PLAIN}:one_layer"),

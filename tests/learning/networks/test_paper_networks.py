@@ -36,6 +36,13 @@ def test_an_embedding_is_a_hidden_layer_after_its_relu(name: str) -> None:
     assert net.decide(embedding).shape == (200, 10)  # type: ignore[operator]
 
 
+def test_vims_deep_head_is_as_wide_as_an_embedding_and_drops_out() -> None:
+    net = network("vim-mlp-deep")(STRIP, 60, 10)
+    weights = [tuple(w.shape) for w in net.parameters() if w.ndim > 1]
+    assert weights == [(120, 196), (60, 120), (60, 60), (10, 60)]
+    assert [each.p for each in net.modules() if isinstance(each, Dropout)] == [0.25]
+
+
 def test_vims_convolutions_see_enlarged_patches_and_its_embedding_alone_is_normalised() -> None:
     net = network("vim-cnn-32")((3, 10, 12), 60, 10)
     assert isinstance(net, SplitNet)

@@ -27,6 +27,11 @@ def vim_mlp(shape: Shape, width: int, classes: int) -> SplitNet:
     return SplitNet(embed, without_bias(width, classes))
 
 
+def vim_mlp_deep(shape: Shape, width: int, classes: int) -> SplitNet:
+    """`vim_mlp` with a head of two layers."""
+    return SplitNet(vim_mlp(shape, width, classes).embed, deep_top(width, classes, 2))
+
+
 def vim_cnn(shape: Shape, width: int, classes: int) -> SplitNet:
     """Four convolutions with average pooling, as Opacus' tutorial has them; takes images."""
     channels, _, _ = image_of("vim-cnn", shape, 8)
