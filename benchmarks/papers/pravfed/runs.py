@@ -1,5 +1,6 @@
 """Runs of PraVFed's tables."""
 
+from dataclasses import replace
 from itertools import product
 
 from benchmarks.reproducing.paper import Experiment, Flags
@@ -178,9 +179,11 @@ EXPERIMENTS = {
         for d, theta, epsilon in product(("MNIST", "FMNIST"), THETAS, EPSILONS)
     },
     **{
-        f"{published(d, kind, theta)}{end}": _published(d, PUBLISHED[kind][theta], more)
+        f"{published(d, kind, theta)}{end}": replace(
+            _published(d, PUBLISHED[kind][theta], more), most_seeds=most
+        )
         for d, kind, theta in product(("MNIST", "FMNIST"), KINDS, THETAS)
-        for end, more in (("", {}), (ALL_SGD, SGD))
+        for end, more, most in (("", {}, 0), (ALL_SGD, SGD, 1))
     },
     **{
         f"MNIST {network} true labels": _published("MNIST", network, TRUE_LABELS)

@@ -19,10 +19,13 @@ from benchmarks.papers.pravfed.cells import (
     BY_64,
     BY_ADAM,
     ELSEWHERE,
+    FEWER,
+    KEPT,
     NOR_LINEAR,
     OF_50,
     OF_64,
     OF_TRAINING_ROWS,
+    ONE_WAY,
     ROW_INDICES,
     SLOW,
 )
@@ -152,6 +155,40 @@ def test_optimizers_and_layers_cost_what_own_networks_miss_and_noise_less() -> N
     *_, adam, both = varied.values()
     assert max(varied.values()) == both and sorted(varied.values())[-2] == adam
     assert min(varied.values()) > means[true, "homogeneous, theta 3"] + 2
+
+
+MEGABITS = 8 / KEPT
+"""The paper's MB in a claim of one MiB."""
+
+
+@pytest.mark.parametrize(
+    ("table", "row", "column", "numbers"),
+    [
+        ("table3-cost", "Agg_VFL", "Adult Income", 39_073 * 20 * 4),
+        ("table3-cost", "Agg_VFL", "Breast Cancer", 455 * 20 * 3 * 2),
+        ("table3-cost", "Agg_VFL", "Diabetes", 614 * 20 * 3 * 2),
+        ("table4", "MNIST, Agg_VFL", "to 85%", 60_000 * 3 * 10),
+    ],
+)
+def test_agg_vfls_bytes_are_claimed_for_predictions_alone(
+    table: str, row: str, column: str, numbers: int
+) -> None:
+    (cell,) = [e for e in judged("pravfed", table) if (e.cell.row, e.cell.column) == (row, column)]
+    assert cell.cell.why == ONE_WAY and cell.verdict == MISSED
+    assert cell.cell.claim and cell.mean and cell.mean > 2 * cell.cell.claim  # both ways
+    rounding = 0.05 if table == "table4" else 0.5
+    assert 32 * numbers / 2**20 == pytest.approx(cell.cell.claim * MEGABITS, abs=rounding)
+
+
+def test_c_vfls_bytes_are_claimed_for_fewer_epochs() -> None:
+    cells = judged("pravfed", "table3-cost")
+    claims = {(e.cell.row, e.cell.column): e.cell.claim or 0 for e in cells}
+    missed_for(FEWER, [e for e in cells if e.cell.row == "C_VFL"])
+    for (row, column), claim in claims.items():
+        if row == "Pyvertical":
+            share = claims["C_VFL", column] / claim
+            epochs = {"Adult Income": 15, "Breast Cancer": 6, "Credit Card": 8, "Diabetes": 9}
+            assert share == pytest.approx(epochs[column] / 20, abs=0.005)
 
 
 def verdicts_of(table: str) -> list[tuple[str, str]]:
