@@ -56,6 +56,7 @@ PAPER = Paper(
         figures.FIGURE_1_BYTES,
         figures.FIGURE_1_CIFAR,
         figures.FIGURE_2,
+        figures.FIGURE_2_SUM,
         figures.FIGURE_3,
         figures.FIGURE_3_RANKS,
         figures.FIGURE_5,

@@ -116,6 +116,9 @@ WIDER = {
     for name in (f"mnist {method} epsilon 8" for method in CLIPPED)
 }
 
+BCD_RATES = Search({"learning-rates": ("0.05", "0.1"), "local-steps": ("5", "10")})
+"""Rates and local steps at which FedBCD does not diverge without noise."""
+
 RATES_TUNED = {
     f"{name} tuned": replace((LABELS | VARIED)[name], search=Search({"learning-rates": GRID}))
     for name in (
@@ -125,6 +128,9 @@ RATES_TUNED = {
         "mnist vimadmm tau 1 label epsilon 1.4",
         *(f"mnist splitnn noisy {epochs} epochs" for epochs in ("2", "5", "10")),
     )
+} | {
+    f"{name} tuned": replace(LABELS[name], minutes=3.5, search=BCD_RATES)
+    for name in (f"mnist fedbcd label epsilon {epsilon}" for epsilon in ("2.8", "1.4"))
 }
 
 LONGER = {
@@ -167,14 +173,16 @@ LESS_DECAY = {
     for name in (f"mnist {method} 100 clients",)
 } | {
     f"{name}{LESS}": _less_decay(VARIED[name], {}, VARIED[name].minutes)
-    for name in (f"mnist {method} deep heads" for method in (*WITH_TOPS, "vimadmm"))
+    for name in (f"mnist {method} deep heads" for method in (*WITH_TOPS, "vimadmm", "fdml"))
 }
 
 DEEP_TUNED = {
-    f"{name} tuned": replace(
-        LESS_DECAY[name].with_flags({"rho": "0.5"}), minutes=12, search=DEEP_RATES
+    f"{name} tuned": replace(LESS_DECAY[name].with_flags(flags), minutes=minutes, search=search)
+    for method, flags, minutes, search in (
+        ("vimadmm", {"rho": "0.5"}, 12, DEEP_RATES),
+        ("fdml", {}, 2, Search({"learning-rates": GRID})),
     )
-    for name in (f"mnist vimadmm deep heads{LESS}",)
+    for name in (f"mnist {method} deep heads{LESS}",)
 }
 
 ALIKE = {

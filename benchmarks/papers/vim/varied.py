@@ -104,17 +104,22 @@ RHOS = {
     for rho in ("0.5", "2")
 }
 
+ABOVE = {"top-layers": "2"}
+"""Two-layer heads at the server."""
+
 DEEP = {
     f"mnist {method} deep heads": Experiment(
-        ON_MNIST[method] | {"method": method, "top-layers": "2", **changed}, minutes
+        ON_MNIST[method] | {"method": method} | heads | changed, minutes
     )
-    for method, changed, minutes in (
-        ("vafl", {"learning-rates": "0.3"}, 2.5),
-        ("splitnn", {"learning-rates": "0.2"}, 2.5),
-        ("fedbcd", {"learning-rates": "0.1", "local-steps": "5"}, 4),
-        ("vimadmm", {"learning-rates": "0.1", "local-steps": "10"}, 12),
+    for method, heads, changed, minutes in (
+        ("vafl", ABOVE, {"learning-rates": "0.3"}, 2.5),
+        ("splitnn", ABOVE, {"learning-rates": "0.2"}, 2.5),
+        ("fedbcd", ABOVE, {"learning-rates": "0.1", "local-steps": "5"}, 4),
+        ("vimadmm", ABOVE, {"learning-rates": "0.1", "local-steps": "10"}, 12),
+        ("fdml", {"models": "vim-mlp-deep"}, {}, 2),
     )
 }
+"""FDML's networks end in the heads that VIMADMM's server has: the same sum, by joint training."""
 
 CENTRAL = {
     f"{data} central{name}": Experiment(

@@ -103,6 +103,17 @@ def test_vimadmm_with_deep_heads_is_ahead_at_first_and_behind_at_the_end(end: st
         assert fmean(map(max, own)) < fmean(map(max, theirs))
 
 
+@pytest.mark.parametrize("end", ["", LESS, f"{LESS} tuned"])
+def test_a_sum_of_deep_heads_is_half_of_what_vimadmm_is_behind(end: str) -> None:
+    means = {e.cell.experiment: e.mean or 0 for e in judged("vim", "fig2-sum")}
+    own, joint = means[f"mnist vimadmm deep heads{end}"], means[f"mnist fdml deep heads{end}"]
+    above = {e.cell.experiment: e.mean or 0 for e in judged("vim", "fig2")}
+    others = [above[f"mnist {name} deep heads{end.removesuffix(' tuned')}"] for name in WITH_TOPS]
+    assert own < joint < min(others)
+    split = above[f"mnist splitnn deep heads{end.removesuffix(' tuned')}"]
+    assert (split - joint) / (split - own) == pytest.approx(0.5, abs=0.1)
+
+
 def test_tuned_deep_heads_are_ahead_for_longer() -> None:
     own, tuned = courses(f"vimadmm deep heads{LESS}"), courses(f"vimadmm deep heads{LESS} tuned")
     others = [fmean(e) for e in zip(*courses(f"splitnn deep heads{LESS}"), strict=True)]
