@@ -1,13 +1,41 @@
 """Orders that a paper names, held against ours."""
 
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
+
 from benchmarks.reproducing.paper import Table
 from benchmarks.reproducing.verdicts import MISSED, REACHED, SAME, Judged
 from docs.reproducing.comparison import BETTER, LEVELLED, WORSE, outcome
-from docs.reproducing.results import Results
+from docs.reproducing.results import Results, in_words
 from docs.reproducing.tables import number
 
 VERDICT = {WORSE: MISSED, LEVELLED: SAME, BETTER: REACHED}
 """Verdicts by the least of all outcomes."""
+
+
+class Order(NamedTuple):
+    """A row or column, and others below it.
+
+    Attributes
+    ----------
+    scope : str
+        Heading that they share.
+    first : Judged
+        The one that is claimed to be above the others.
+    rivals : list of Judged
+        The others.
+    """
+
+    scope: str
+    first: Judged
+    rivals: list[Judged]
+
+    @property
+    def verdict(self) -> str:
+        """Verdict on the order: by the rival that comes out best."""
+        outcomes = {outcome(self.first, each) for each in self.rivals}
+        return next(told for found, told in VERDICT.items() if found in outcomes)
 
 
 def orders(results: Results, table: Table) -> str:
@@ -15,14 +43,24 @@ def orders(results: Results, table: Table) -> str:
 
     The row, or the column, `Table.best` is compared with the others beside it.
     """
+    lines = [_told(table, order) for order in _orders(results, table)]
+    return "\n".join(lines) + "\n" if lines else ""
+
+
+def counted_orders(results: Results, table: Table) -> str:
+    """Return verdicts on a table's own orders in words; empty without one."""
+    own = (each.verdict for each in _orders(results, table) if each.first.cell.counted)
+    told = in_words(Counter(own))
+    return f"orders: {told}" if told else ""
+
+
+def _orders(results: Results, table: Table) -> Iterator[Order]:
     cells = [each for each in results.judged(table) if each.values]
-    lines = list[str]()
     for first in cells:
         scope, name = _sides(table, first)
         rivals = [each for each in cells if _sides(table, each)[0] == scope and each != first]
         if name == table.best and rivals:
-            lines.append(_told(table, scope, first, rivals))
-    return "\n".join(lines) + "\n" if lines else ""
+            yield Order(scope, first, rivals)
 
 
 def _sides(table: Table, cell: Judged) -> tuple[str, str]:
@@ -32,12 +70,12 @@ def _sides(table: Table, cell: Judged) -> tuple[str, str]:
     return (column, row) if by_rows else (row, column)
 
 
-def _told(table: Table, scope: str, first: Judged, rivals: list[Judged]) -> str:
-    outcomes = {outcome(first, each) for each in rivals}
-    verdict = next(told for found, told in VERDICT.items() if found in outcomes)
-    others = ", ".join(f"{number(each.mean or 0)} ({_sides(table, each)[1]})" for each in rivals)
-    alone = min(len(each.values) for each in (first, *rivals)) < 2
+def _told(table: Table, order: Order) -> str:
+    rivals = [(number(each.mean or 0), _sides(table, each)[1]) for each in order.rivals]
+    others = ", ".join(f"{mean} ({name})" for mean, name in rivals)
+    alone = min(len(each.values) for each in (order.first, *order.rivals)) < 2
     return (
-        f"* Order {verdict}, {scope}: the paper has {table.best} above the others, and ours are "
-        f"{number(first.mean or 0)} against {others}{', by means alone' * alone}."
+        f"* Order {order.verdict}, {order.scope}: the paper has {table.best} above the others, and "
+        f"ours are {number(order.first.mean or 0)} against {others}"
+        f"{', by means alone' * alone}."
     )

@@ -10,7 +10,7 @@ from benchmarks.reproducing.runs import Record
 from benchmarks.reproducing.store import RESULTS, origins, slug
 from benchmarks.reproducing.verdicts import VERDICTS
 from docs.reproducing import comparison, figures
-from docs.reproducing.orders import orders
+from docs.reproducing.orders import counted_orders, orders
 from docs.reproducing.results import Results, all_results, anchor, headings, in_words
 from docs.reproducing.tables import markdown, matrices, reasons
 from vfl_flower.common.files import write_atomically
@@ -91,10 +91,11 @@ def _contents(results: Results) -> str:
 
 
 def _counted_in_words(results: Results, table: Table) -> str:
-    """Return verdicts of a table's numbers, and how many others it has."""
+    """Return a table's verdicts, and the number of its other cells."""
     others = sum(not cell.counted for cell in table.cells)
     beside = f"{others} not counted" if others else ""
-    return "; ".join(filter(None, (in_words(results.counts(table)), beside)))
+    verdicts = in_words(results.counts(table)), counted_orders(results, table)
+    return "; ".join(filter(None, (*verdicts, beside)))
 
 
 def _curves_in_words(results: Results, table: Table) -> str:

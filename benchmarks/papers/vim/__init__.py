@@ -20,14 +20,14 @@ PAPER = Paper(
         "their step, as in that program: by Eq. 8 as printed, with the new heads, training "
         "diverges. VIMADMM-J's heads step together with their networks, not in turns as in "
         "Algorithm 3. FDML sums its parties' logits, where the text has an average. Searches of "
-        "rates, but for Fig. 2's, vary those of clients; heads of ADMM methods keep theirs, which "
-        "the paper tunes as one with them. Split Learning's gradients are of the server's network "
-        "before its step. Training ends once the validation accuracy is two percentage points "
-        "below its best (20 with noise on uploads, or with ten rounds between evaluations), and "
-        "accuracies are those of the best evaluation's weights, which validation rows choose, "
-        "unless a table says otherwise. Not here are Fig. 4, pictures of embeddings without "
-        "numbers, what Figs. 1, 2, 3 and 5 have of NUS-WIDE and ModelNet40, which were not at "
-        "hand, and Figs. 2, 3 and 5 on CIFAR, of which each run of VIMADMM takes two cores days."
+        "rates vary those of all parties; but for Fig. 2's, heads of ADMM methods keep theirs, "
+        "which the paper tunes as one with the clients'. Split Learning's gradients are of the "
+        "server's network before its step. Training ends once the validation accuracy is two "
+        "percentage points below its best (20 with noise on uploads, or with ten rounds between "
+        "evaluations), and accuracies are those of the best evaluation's weights, which validation "
+        "rows choose, unless a table says otherwise. Not here are Fig. 4, pictures of embeddings "
+        "without numbers, what Figs. 1, 2, 3 and 5 have of NUS-WIDE and ModelNet40, which were not "
+        "at hand, and Figs. 2, 3 and 5 on CIFAR, of which each run of VIMADMM takes two cores days."
     ),
     tables=(
         tables.TABLE_3,

@@ -147,7 +147,7 @@ LABEL_RATES = Table(
             *((("60 epochs", TWICE),) if not row.startswith(AT_30) else ()),
         )
     ),
-    note="MNIST. The points are the paper's rates, 0.05, 0.1, 0.3, 0.5 and 0.8, of all clients "
+    note="MNIST. The points are the paper's rates, 0.05, 0.1, 0.3, 0.5 and 0.8, of all parties "
     "alike; of FedBCD 0.05 and 0.1, with 5 and 10 local steps, where the authors' program has 0.01 "
     "and 20. The choice is by validation rows. The paper names no number of epochs under label "
     "privacy; 30 are those of its program without.",

@@ -7,7 +7,7 @@ import pytest
 from benchmarks.reproducing.paper import Cell, Experiment, Table, uncounted
 from benchmarks.reproducing.verdicts import REACHED, Judged
 from docs.reproducing.comparison import BETTER, LEVELLED, WORSE, compared, of_others, outcome
-from docs.reproducing.orders import orders
+from docs.reproducing.orders import counted_orders, orders
 from docs.reproducing.pages import made
 from docs.reproducing.results import Results
 from tests.documentation.reproduction.made import FLAGS, PAPER
@@ -129,3 +129,6 @@ def test_an_order_without_numbers_has_a_verdict(results: Results) -> None:
     turned = [replace(each, row=each.column, column=each.row) for each in cells]
     assert orders(results, replace(table, cells=turned)) == orders(results, table)
     assert orders(results, replace(table, best="")) == ""
+    assert counted_orders(results, table) == "orders: 1 reached, 1 missed"
+    others = [replace(each, counted=each.row == "digits") for each in cells]
+    assert counted_orders(results, replace(table, cells=others)) == "orders: 1 missed"
