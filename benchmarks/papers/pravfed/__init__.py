@@ -13,7 +13,8 @@ SETTINGS = (
     "settings, which the notes of Tables II and III name, and reach most claims; by the paper's "
     "own settings most of images are missed, see Table II, own networks, and of tables Breast "
     "Cancer, see Table III, own settings. C_VFL has 8 bits and four local steps an exchange, and "
-    "labels are not shared."
+    "labels are not shared. No seed draws the noise of labels, so the same run again is another, "
+    "and a cell near its claim may have another verdict."
 )
 PAPER = Paper(
     title="PraVFed",

@@ -1,6 +1,5 @@
 """Runs of PraVFed's tables."""
 
-from dataclasses import replace
 from itertools import product
 
 from benchmarks.reproducing.paper import Experiment, Flags
@@ -22,21 +21,24 @@ AS_PUBLISHED = {
 Optimizers, which it does not name, are those of its program (github.com/wangshuo105/PraVFed_main).
 """
 
-ALL_SGD, SGD = ", SGD at all parties", {"optimizers": "sgd"}
-"""Last words, and settings, of runs in which the active party has SGD, too."""
-
-TRUE_LABELS = {"label-privacy": "none"}
-
-_ADAM = {"optimizers": "adam", "learning-rates": "0.003"}
-_DEEP = {"top-layers": "3"}
-BOTH = "Adam and three layers"
-VARIED = {
-    "200 dimensions": {"embedding-dim": "200"},
-    "three layers on top": _DEEP,
-    "Adam": _ADAM,
-    BOTH: _ADAM | _DEEP,
+ALL_SGD, TRUE = ", SGD at all parties", ", true labels"
+BOTH = f"{TRUE}, Adam and three layers"
+_SGD, _TRUE = {"optimizers": "sgd"}, {"label-privacy": "none"}
+_ADAM, _DEEP = {"optimizers": "adam", "learning-rates": "0.003"}, {"top-layers": "3"}
+OF_MLP = {
+    f"{TRUE}, 200 dimensions": _TRUE | {"embedding-dim": "200"},
+    f"{TRUE}, three layers on top": _TRUE | _DEEP,
+    f"{TRUE}, Adam": _TRUE | _ADAM,
 }
-"""What the MLP's runs with true labels have besides."""
+FURTHER: dict[str, Flags] = {
+    "": {},
+    ALL_SGD: _SGD,
+    TRUE: _TRUE,
+    f"{TRUE}{ALL_SGD}": _TRUE | _SGD,
+    **OF_MLP,
+    BOTH: _TRUE | _ADAM | _DEEP,
+}
+"""Last words of runs by the paper's own settings, and what they have besides."""
 
 SETS = {"MNIST": "mnist", "FMNIST": "fashion-mnist", "CIFAR10": "cifar10"}
 THETAS = ("theta 1", "theta 2", "theta 3")
@@ -65,8 +67,8 @@ METHODS = {
 }
 ALONE = ("Central", "Standalone")
 MINUTES = {"central": 4, "local": 2, "splitnn": 6, "c_vfl": 16, "agg_vfl": 7, "pravfed": 2}
-PUBLISHED_MINUTES = {"lenet": 20, "cnn": 6, "mlp": 1}
-"""With the paper's own networks, by the one that takes longest."""
+PUBLISHED_MINUTES = {",": 6, "lenet": 20, "cnn": 6, "mlp": 1}
+"""With several of the paper's own networks, or one of them."""
 
 RESIDUAL_MINUTES = {"theta 1": 590, "theta 2": 1100, "theta 3": 1650}
 """Times of PraVFed with residual networks: 62 epochs of one party's strips of 45,000 rows."""
@@ -82,13 +84,6 @@ TABLE_SETS = {"Adult Income": "adult", "Breast Cancer": "breast-cancer", "Diabet
 TABLE_MLP = {"models": "pravfed-table", "embedding-dim": "32"}
 
 LINEAR_SETS = ("Breast Cancer", "Diabetes")
-OF_TABLES = {
-    "true labels": TRUE_LABELS,
-    f"true labels{ALL_SGD}": TRUE_LABELS | SGD,
-    f"true labels, {BOTH}": TRUE_LABELS | VARIED[BOTH],
-}
-"""Last words of further runs on them, and what these have besides the paper's settings."""
-
 LINEAR = ", linear layers"
 """Last words of runs on tables without hidden layers."""
 
@@ -123,10 +118,22 @@ def _own(dataset: str, kind: str, theta: str, more: Flags) -> Experiment:
     return Experiment(OURS | _of(dataset, kind, theta) | dict(more), MINUTES["pravfed"])
 
 
-def _published(dataset: str, models: str, more: Flags | None = None) -> Experiment:
-    flags = OURS | {"dataset": SETS[dataset], "models": models}
+def _published(dataset: str, kind: str, theta: str, end: str) -> Experiment:
+    """Describe runs with the paper's own networks.
+
+    Further ones have one seed, but for the smallest network.
+    """
+    models = PUBLISHED[kind][theta]
+    flags = OURS | {"dataset": SETS[dataset], "models": models} | AS_PUBLISHED
     minutes = next(time for network, time in PUBLISHED_MINUTES.items() if network in models)
-    return Experiment(flags | AS_PUBLISHED | dict(more or {}), minutes)
+    return Experiment(
+        flags | dict(FURTHER[end]), minutes, most_seeds=int(end != "" and minutes > 1)
+    )
+
+
+def _published_table(title: str, end: str) -> Experiment:
+    flags = AS_PUBLISHED | TABLE_MLP | dict(FURTHER[end])
+    return _table("PraVFed", TABLE_SETS[title], "0.5", flags)
 
 
 def _residual(name: str, kind: str, theta: str, epsilon: str = "2") -> Experiment:
@@ -179,25 +186,17 @@ EXPERIMENTS = {
         for d, theta, epsilon in product(("MNIST", "FMNIST"), THETAS, EPSILONS)
     },
     **{
-        f"{published(d, kind, theta)}{end}": replace(
-            _published(d, PUBLISHED[kind][theta], more), most_seeds=most
-        )
+        f"{published(d, kind, theta)}{end}": _published(d, kind, theta, end)
         for d, kind, theta in product(("MNIST", "FMNIST"), KINDS, THETAS)
-        for end, more, most in (("", {}, 0), (ALL_SGD, SGD, 1))
+        for end in ("", ALL_SGD, TRUE, BOTH)
+        if (kind, theta, end) != ("homogeneous", "theta 2", BOTH)
     },
     **{
-        f"MNIST {network} true labels": _published("MNIST", network, TRUE_LABELS)
-        for network in PUBLISHED["homogeneous"].values()
-    },
-    **{
-        f"MNIST pravfed-mlp true labels, {name}": _published(
-            "MNIST", "pravfed-mlp", TRUE_LABELS | more
+        f"{published('MNIST', 'homogeneous', 'theta 3')}{end}": _published(
+            "MNIST", "homogeneous", "theta 3", end
         )
-        for name, more in VARIED.items()
+        for end in OF_MLP
     },
-    f"MNIST pravfed-cnn true labels, {BOTH}": _published(
-        "MNIST", "pravfed-cnn", TRUE_LABELS | VARIED[BOTH]
-    ),
     **{
         f"CIFAR10 {kind} {theta} {name}": _residual(name, kind, theta)
         for name, kind, theta in product((*METHODS, "PraVFed"), KINDS, THETAS)
@@ -225,17 +224,11 @@ EXPERIMENTS = {
         for title, name in product(LINEAR_SETS, (*ALONE, "PraVFed"))
     },
     **{
-        f"{title} as published{end}": _table(
-            "PraVFed", dataset, "0.5", AS_PUBLISHED | TABLE_MLP | more
+        f"{title} as published{end}": _published_table(title, end)
+        for title, end in (
+            *product(TABLE_SETS, ("", ALL_SGD)),
+            *product(LINEAR_SETS, (TRUE, f"{TRUE}{ALL_SGD}", BOTH)),
         )
-        for title, dataset in TABLE_SETS.items()
-        for end, more in (("", {}), (ALL_SGD, SGD))
-    },
-    **{
-        f"{title} {end}": _table(
-            "PraVFed", TABLE_SETS[title], "0.5", AS_PUBLISHED | TABLE_MLP | more
-        )
-        for title, (end, more) in product(LINEAR_SETS, OF_TABLES.items())
     },
     **{
         f"{title} PraVFed epsilon {epsilon}": _table("PraVFed", dataset, epsilon, {})

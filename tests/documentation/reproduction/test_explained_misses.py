@@ -29,7 +29,7 @@ from benchmarks.papers.pravfed.cells import (
     ROW_INDICES,
     SLOW,
 )
-from benchmarks.papers.pravfed.runs import BOTH, DECAYED, LINEAR, VARIED
+from benchmarks.papers.pravfed.runs import BOTH, DECAYED, LINEAR, OF_MLP, TRUE
 from benchmarks.papers.vfedmh import CLOSER, ENOUGH
 from benchmarks.reproducing.verdicts import FAILED, MISSED, REACHED, SAME
 from tests.documentation.reproduction.explained import judged, missed_for, seeds_of
@@ -145,16 +145,16 @@ def test_optimizers_and_layers_cost_what_own_networks_miss_and_noise_less() -> N
     counted = [e for e in cells if e.cell.counted]
     assert {e.cell.why for e in counted if e.verdict == MISSED} == {SLOW, ELSEWHERE}
     means = {(e.cell.row, e.cell.column): e.mean or 0 for e in cells}
-    true = "MNIST, PraVFed, true labels"
     for each in missed_for(SLOW, counted):
-        noise = means[true, each.cell.column] - (each.mean or 0)
-        gained = means[f"{true}, {BOTH}", each.cell.column] - (each.mean or 0)
+        noise = means[f"{each.cell.row}{TRUE}", each.cell.column] - (each.mean or 0)
+        gained = means[f"{each.cell.row}{BOTH}", each.cell.column] - (each.mean or 0)
         assert each.cell.claim and gained > 0.8 * (each.cell.claim - (each.mean or 0))
-        assert 0 < noise < gained / 2
-    varied = {name: means[f"{true}, {name}", "homogeneous, theta 3"] for name in VARIED}
-    *_, adam, both = varied.values()
-    assert max(varied.values()) == both and sorted(varied.values())[-2] == adam
-    assert min(varied.values()) > means[true, "homogeneous, theta 3"] + 2
+        assert noise < gained / 2
+    *varied, adam, both = (
+        means[f"MNIST, PraVFed{end}", "homogeneous, theta 3"] for end in (*OF_MLP, BOTH)
+    )
+    assert max(*varied, adam) == adam < both
+    assert min(varied) > means[f"MNIST, PraVFed{TRUE}", "homogeneous, theta 3"] + 2
 
 
 MEGABITS = 8 / KEPT
@@ -210,7 +210,7 @@ def test_adam_and_three_layers_are_not_distinguishable_where_tables_miss() -> No
     cells = judged("pravfed", "published3")
     verdicts = {(e.cell.row, e.cell.column): e.verdict for e in cells}
     for each in missed_for(BY_ADAM, cells):
-        assert verdicts[f"{each.cell.row}, true labels, {BOTH}", each.cell.column] == SAME
+        assert verdicts[f"{each.cell.row}{BOTH}", each.cell.column] == SAME
 
 
 @pytest.mark.parametrize("more", [LINEAR, DECAYED])
