@@ -19,17 +19,8 @@ from benchmarks.papers.easter.runs import (
     longer,
 )
 from benchmarks.papers.easter.runs import EXPERIMENTS as EXPERIMENTS_OF_EASTER
-from benchmarks.reproducing.paper import (
-    Cell,
-    Curve,
-    Experiment,
-    Flags,
-    Paper,
-    Table,
-    uncounted,
-    variants,
-    with_spreads,
-)
+from benchmarks.reproducing.cells import uncounted, variants, with_spreads
+from benchmarks.reproducing.paper import Cell, Curve, Experiment, Flags, Paper, Table
 
 OF_EASTER = {
     **{name: name for name in ("Local", "Pyvertical", "C_VFL", "Heter_aggVFL")},

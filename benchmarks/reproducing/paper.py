@@ -24,7 +24,7 @@ example::
     )
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -144,48 +144,6 @@ class Cell:
     counted: bool = True
 
 
-def uncounted(cells: Iterable[Cell]) -> list[Cell]:
-    """Return cells that no summary counts."""
-    return [replace(each, counted=False) for each in cells]
-
-
-def variants(cells: Iterable[Cell], end: str, experiments: Collection[str]) -> list[Cell]:
-    """Return cells again, of experiments whose names have a further end.
-
-    Parameters
-    ----------
-    cells : iterable of Cell
-        Those of the paper's settings.
-    end : str
-        What their rows end in, too, such as ", 60 epochs".
-    experiments : collection of str
-        All names; cells whose experiment is not among them have no variant.
-    """
-    return uncounted(
-        replace(each, row=f"{each.row}{end}", experiment=f"{each.experiment}{end}", why="")
-        for each in cells
-        if each.experiment and f"{each.experiment}{end}" in experiments
-    )
-
-
-def with_spreads(cells: Sequence[Cell], named: Sequence[Cell]) -> list[Cell]:
-    """Return cells with the deviations that others have for the same claims.
-
-    Parameters
-    ----------
-    cells : sequence of Cell
-        Those of a table that repeats another one's numbers.
-    named : sequence of Cell
-        Those of the other table.
-    """
-    known = {(each.experiment, each.reading, each.claim): each.spread for each in named}
-    found = [known.get((each.experiment, each.reading, each.claim)) for each in cells]
-    return [
-        replace(each, spread=spread) if each.experiment and each.spread is None else each
-        for each, spread in zip(cells, found, strict=True)
-    ]
-
-
 @dataclass(frozen=True)
 class Curve:
     """A line of a figure.
@@ -233,6 +191,8 @@ class Table:
         What a reader has to know, a few sentences: choices where the paper is silent.
     best : str, optional
         Row or column that the paper has above the others, where it names an order and no numbers.
+    ranked : str, optional
+        Last words of rows whose levels cannot be held against the claims, but whose ranks can.
     alike : bool, optional
         Whether methods were given the same care, and can be held against each other.
     """
@@ -246,6 +206,7 @@ class Table:
     unit: str = "%"
     note: str = ""
     best: str = ""
+    ranked: str = ""
     alike: bool = True
 
     @property

@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from scipy.stats import spearmanr
+
 from benchmarks.reproducing.paper import Table
 from benchmarks.reproducing.verdicts import MISSED, REACHED, SAME, Judged
 from docs.reproducing.comparison import BETTER, LEVELLED, WORSE, outcome
@@ -52,6 +54,35 @@ def counted_orders(results: Results, table: Table) -> str:
     own = (each.verdict for each in _orders(results, table) if each.first.cell.counted)
     told = in_words(Counter(own))
     return f"orders: {told}" if told else ""
+
+
+def ranks(results: Results, table: Table) -> str:
+    """Return rank correlations of claims with means of other rows."""
+    told = (
+        f"* Ranks, {column}: Spearman's correlation of the claims with our means{table.ranked}, is "
+        f"{rho}.\n"
+        for column, rho in _correlations(results, table)
+    )
+    return "".join(told)
+
+
+def ranks_in_words(results: Results, table: Table) -> str:
+    """Return rank correlations in a few words; empty without one."""
+    told = ", ".join(rho for _, rho in _correlations(results, table))
+    return f"rank correlation {told}{table.ranked}" if told else ""
+
+
+def _correlations(results: Results, table: Table) -> Iterator[tuple[str, str]]:
+    """Find rank correlations by columns."""
+    cells = {(each.cell.column, each.cell.row): each for each in results.judged(table)}
+    for column in dict.fromkeys(column for column, _ in cells) if table.ranked else ():
+        pairs = [
+            (each.cell.claim, other.mean)
+            for (its, row), each in cells.items()
+            if its == column and (other := cells.get((its, f"{row}{table.ranked}")))
+        ]
+        if len(pairs) > 1 and all(None not in pair for pair in pairs):
+            yield column, f"{spearmanr(*zip(*pairs, strict=True)).statistic:.2f}"
 
 
 def _orders(results: Results, table: Table) -> Iterator[Order]:

@@ -10,7 +10,7 @@ from benchmarks.reproducing.runs import Record
 from benchmarks.reproducing.store import RESULTS, origins, slug
 from benchmarks.reproducing.verdicts import VERDICTS
 from docs.reproducing import comparison, figures
-from docs.reproducing.orders import counted_orders, orders
+from docs.reproducing.orders import counted_orders, orders, ranks, ranks_in_words
 from docs.reproducing.results import Results, all_results, anchor, headings, in_words
 from docs.reproducing.tables import markdown, matrices, reasons
 from vfl_flower.common.files import write_atomically
@@ -95,7 +95,7 @@ def _counted_in_words(results: Results, table: Table) -> str:
     others = sum(not cell.counted for cell in table.cells)
     beside = f"{others} not counted" if others else ""
     verdicts = in_words(results.counts(table)), counted_orders(results, table)
-    return "; ".join(filter(None, (*verdicts, beside)))
+    return "; ".join(filter(None, (*verdicts, ranks_in_words(results, table), beside)))
 
 
 def _curves_in_words(results: Results, table: Table) -> str:
@@ -131,7 +131,8 @@ def _section(results: Results, table: Table, heading: str, picture: figures.Pict
         path = f"../{_picture(results.name, table.name)}"
         parts += [f"![{picture.told}]({path})\n", figures.failures(results, table)]
     if cells:
-        parts += [matrices(cells), reasons(cells) + orders(results, table)]
+        told = reasons(cells) + orders(results, table) + ranks(results, table)
+        parts += [matrices(cells), told]
     parts.append(_origin(results.records(table)) + "\n")
     return "\n".join(part for part in parts if part)
 

@@ -17,7 +17,8 @@ from benchmarks.papers.easter.runs import (
     SMALL,
     VARIED,
 )
-from benchmarks.reproducing.paper import Cell, uncounted, variants, with_spreads
+from benchmarks.reproducing.cells import uncounted, variants, with_spreads
+from benchmarks.reproducing.paper import Cell
 
 SMALLER = "PraVFed's LeNet is larger and comes closer: see {}Table 2, other networks"
 BEST = "the best evaluation of 60 epochs comes closer: see that row"

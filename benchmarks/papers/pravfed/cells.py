@@ -25,7 +25,8 @@ from benchmarks.papers.pravfed.runs import (
     THETAS,
     published,
 )
-from benchmarks.reproducing.paper import Cell, uncounted, variants, with_spreads
+from benchmarks.reproducing.cells import uncounted, variants, with_spreads
+from benchmarks.reproducing.paper import Cell
 
 NO_CINIC = "no copy of CINIC-10 was at hand"
 NO_CARDS = "no copy of the table of credit card frauds was at hand"

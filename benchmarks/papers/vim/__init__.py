@@ -1,6 +1,6 @@
 """VIM, Xie et al. 2022, arXiv:2207.10226."""
 
-from benchmarks.papers.vim import figures, hundred, others, tables
+from benchmarks.papers.vim import figures, hundred, others, rates, tables
 from benchmarks.papers.vim.experiments import EXPERIMENTS
 from benchmarks.papers.vim.scaling import SCALING
 from benchmarks.reproducing.paper import Paper
@@ -37,12 +37,12 @@ PAPER = Paper(
         tables.SPENT,
         tables.TOPS,
         tables.CLIPS,
-        tables.RATES,
+        rates.RATES,
         tables.FEDBCD,
         tables.TABLE_7,
         others.TABLE_8,
         others.TABLE_9,
-        others.LABEL_RATES,
+        rates.LABEL_RATES,
         others.TABLE_10,
         hundred.TABLE_11,
         others.TABLE_12,

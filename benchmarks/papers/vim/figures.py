@@ -1,7 +1,8 @@
 """VIM's figures."""
 
 from benchmarks.papers.vim.settings import LESS, METHODS
-from benchmarks.reproducing.paper import Cell, Curve, Table, uncounted
+from benchmarks.reproducing.cells import uncounted
+from benchmarks.reproducing.paper import Cell, Curve, Table
 
 SPLIT = ("vafl", "splitnn", "fedbcd", "vimadmm")
 JOINT = ("fdml", "vimadmm_j")

@@ -1,7 +1,8 @@
 """VIM's runs with 100 clients."""
 
 from benchmarks.papers.vim.settings import BY_ADMM, LESS, METHODS, TEN
-from benchmarks.reproducing.paper import Cell, Table, uncounted
+from benchmarks.reproducing.cells import uncounted
+from benchmarks.reproducing.paper import Cell, Table
 
 CLAIMS = {"vafl": 95.38, "splitnn": 95.45, "vimadmm": 95.77, "fdml": 95.85, "vimadmm_j": 95.96}
 TUNED = [method for method in CLAIMS if method != "vafl"]

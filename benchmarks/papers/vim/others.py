@@ -10,11 +10,11 @@ from benchmarks.papers.vim.tables import (
     NOISED,
     OF,
     SETS,
-    TABLE_7,
     TRAINING_ONLY,
     WHY,
 )
-from benchmarks.reproducing.paper import Cell, Table, uncounted, variants
+from benchmarks.reproducing.cells import uncounted, variants
+from benchmarks.reproducing.paper import Cell, Table
 
 BY_PREDICTION = "precision-std:active"
 BY_CLASS = "recall-std:active"
@@ -120,37 +120,6 @@ TABLE_9 = Table(
             for tau, claim in ((1, 69.41), (3, 81.43), (10, 82.43))
         ),
     ),
-)
-
-CLAIMED = {cell.experiment: cell.claim for cell in (*TABLE_7.cells, *TABLE_9.cells)}
-
-AT_30 = ("FedBCD", "VIMADMM-J")
-"""Rows without runs of 60 epochs."""
-
-LABEL_RATES = Table(
-    name="label-rates",
-    title="Rates of the paper, and more epochs, under label differential privacy",
-    place="Tables VII and IX, rates",
-    cells=uncounted(
-        Cell(row, told, f"{run}{end}", claim=CLAIMED[run])
-        for row, run in (
-            ("Split Learning, epsilon 2.8", "mnist splitnn label epsilon 2.8"),
-            ("Split Learning, epsilon 1.4", "mnist splitnn label epsilon 1.4"),
-            ("FedBCD, epsilon 2.8", "mnist fedbcd label epsilon 2.8"),
-            ("FedBCD, epsilon 1.4", "mnist fedbcd label epsilon 1.4"),
-            ("VIMADMM-J, epsilon 1.4", "mnist vimadmm_j label epsilon 1.4"),
-            ("VIMADMM, tau 1, epsilon 1.4", "mnist vimadmm tau 1 label epsilon 1.4"),
-        )
-        for told, end in (
-            ("as the authors' program", ""),
-            ("best of the points", " tuned"),
-            *((("60 epochs", TWICE),) if not row.startswith(AT_30) else ()),
-        )
-    ),
-    note="MNIST. The points are the paper's rates, 0.05, 0.1, 0.3, 0.5 and 0.8, of all parties "
-    "alike; of FedBCD 0.05 and 0.1, with 5 and 10 local steps, where the authors' program has 0.01 "
-    "and 20. The choice is by validation rows. The paper names no number of epochs under label "
-    "privacy; 30 are those of its program without.",
 )
 
 LEAST = "the least important"

@@ -2,7 +2,8 @@
 
 from benchmarks.papers.vim.others import LEAST
 from benchmarks.papers.vim.settings import SCALED
-from benchmarks.reproducing.paper import Cell, Table, uncounted
+from benchmarks.reproducing.cells import uncounted
+from benchmarks.reproducing.paper import Cell, Table
 
 ROWS = (
     ("Table VI, Split Learning", "splitnn", ""),

@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 
 from benchmarks.papers.vim.claims import A_ROUND, LABELS, MEBIBYTES, UPLOADS
-from benchmarks.papers.vim.settings import ALL_STEPS, BY_ADMM, CLIPPED, METHODS, TWICE, WITH_TOPS
-from benchmarks.reproducing.paper import Cell, Table, uncounted
+from benchmarks.papers.vim.settings import ALL_STEPS, BY_ADMM, CLIPPED, METHODS, WITH_TOPS
+from benchmarks.reproducing.cells import uncounted
+from benchmarks.reproducing.paper import Cell, Table
 
 SETS = ("MNIST", "CIFAR", "NUS-WIDE", "ModelNet40")
 OF = {"MNIST": "mnist", "CIFAR": "cifar"}
@@ -204,26 +205,6 @@ CLIPS = Table(
     ),
     note="None of the 20 points of Table VI has clip 1 at this epsilon. These have no claim of "
     "their own: there is one search a cell.",
-)
-
-RATES = Table(
-    name="rates",
-    title="Baselines with rates and local steps of the paper, and more epochs",
-    place="Table VI, rates",
-    cells=uncounted(
-        Cell(METHODS[method], told, f"mnist {method}{end}", claim=UPLOADS[method][0])
-        for method in ("splitnn", "fedbcd")
-        for told, end in (
-            ("as the authors' program", ""),
-            ("best of the points", " tuned"),
-            ("60 epochs", TWICE),
-        )
-    ),
-    note="MNIST without privacy. The paper tunes rates over 0.05, 0.1, 0.3, 0.5 and 0.8, and shows "
-    "several numbers of local steps of FedBCD; the authors' program has rates of 0.3 for Split "
-    "Learning and 0.01 for FedBCD, and 20 steps. The points are the five rates, of FedBCD with 5, "
-    "10 and 20 steps each, and the choice is by validation rows. A training has 30 epochs, as in "
-    "the authors' program, but for the last column.",
 )
 
 FEDBCD = Table(

@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.reproducing.paper import Cell, Experiment, Table, uncounted
+from benchmarks.reproducing.cells import uncounted
+from benchmarks.reproducing.paper import Cell, Experiment, Table
 from benchmarks.reproducing.verdicts import REACHED, Judged
 from docs.reproducing.comparison import BETTER, LEVELLED, WORSE, compared, of_others, outcome
-from docs.reproducing.orders import counted_orders, orders
+from docs.reproducing.orders import counted_orders, orders, ranks, ranks_in_words
 from docs.reproducing.pages import made
 from docs.reproducing.results import Results
 from tests.documentation.reproduction.made import FLAGS, PAPER
@@ -132,3 +133,27 @@ def test_an_order_without_numbers_has_a_verdict(results: Results) -> None:
     assert counted_orders(results, table) == "orders: 1 reached, 1 missed"
     others = [replace(each, counted=each.row == "digits") for each in cells]
     assert counted_orders(results, replace(table, cells=others)) == "orders: 1 missed"
+
+
+def test_rows_whose_levels_differ_are_held_against_the_ranks_of_claims(results: Results) -> None:
+    claims = (
+        Cell("first", "digits", None, claim=90.0),
+        Cell("second", "digits", None, claim=80.0),
+        Cell("third", "digits", None, claim=70.0),
+    )
+    shorter = (
+        Cell("first, short", "digits", "one"),  # 92.00
+        Cell("second, short", "digits", "two"),  # 50.00
+    )
+    table = Table("t", "Ranks", "T", (*claims, *shorter), ranked=", short")
+    assert ranks_in_words(results, table) == "rank correlation 1.00, short"
+    turned = [
+        *claims,
+        *(replace(a, row=b.row) for a, b in zip(shorter, shorter[::-1], strict=True)),
+    ]
+    assert ranks(results, replace(table, cells=turned)) == (
+        "* Ranks, digits: Spearman's correlation of the claims with our means, short, is -1.00.\n"
+    )
+    unfinished = replace(shorter[1], experiment="three")  # not run
+    assert ranks(results, replace(table, cells=(*claims, shorter[0], unfinished))) == ""
+    assert ranks_in_words(results, replace(table, ranked="")) == ""

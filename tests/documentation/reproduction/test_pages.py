@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.reproducing.paper import Cell, Experiment, Search, Table, variants
+from benchmarks.reproducing.cells import variants
+from benchmarks.reproducing.paper import Cell, Experiment, Search, Table
 from benchmarks.reproducing.plan import papers
 from docs.reproducing.pages import DOCS, FOLDERS, made
 from docs.reproducing.results import Results
