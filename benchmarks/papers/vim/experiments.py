@@ -10,6 +10,7 @@ from benchmarks.papers.vim.settings import (
     LESS,
     MINUTES,
     ON_MNIST,
+    ONCE,
     RUNS,
     SCALED,
     SEARCHES,
@@ -185,6 +186,12 @@ DEEP_TUNED = {
     for name in (f"mnist {method} deep heads{LESS}",)
 }
 
+DEEP_ONCE = {
+    f"{name}{ONCE}": replace(each.with_flags({"local-steps": "1"}), minutes=2.5, most_seeds=1)
+    for name, each in (VARIED | LESS_DECAY).items()
+    if name.startswith("mnist vimadmm deep heads")
+}
+
 ALIKE = {
     f"{name}{SCALED}": replace(each.with_flags(WHOLE), most_seeds=most or each.most_seeds)
     for most, names in (
@@ -214,5 +221,6 @@ EXPERIMENTS = (
     | TEN_EPOCHS
     | LESS_DECAY
     | DEEP_TUNED
+    | DEEP_ONCE
     | ALIKE
 )

@@ -48,9 +48,10 @@ ALL_STEPS = ", server steps too"
 USUAL = {"top-model": "usual"}
 """A ReLU and a layer with a bias, where the program has one layer without."""
 
+ONCE = ", one local step"
 TEN = ", ten epochs"
 LESS = ", less decay"
-"""Last words of runs of ten epochs, and of those with a tenth of the weight decay."""
+"""Last words of runs of one local step, of ten epochs, and with a tenth of the weight decay."""
 
 TWICE = ", 60 epochs"
 """Last words of runs that are twice as long."""

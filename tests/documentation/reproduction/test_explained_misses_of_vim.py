@@ -7,7 +7,7 @@ import pytest
 from benchmarks.papers.vim.figures import IN_TURNS
 from benchmarks.papers.vim.hundred import BY_HAND
 from benchmarks.papers.vim.others import LONGER, NOR_WITHOUT
-from benchmarks.papers.vim.settings import LESS, SCALED, TWICE, WITH_TOPS
+from benchmarks.papers.vim.settings import LESS, ONCE, SCALED, TWICE, WITH_TOPS
 from benchmarks.papers.vim.tables import BY_SCALE, CLOSER_BY_CLIP, MORE_EPOCHS, NOT_BY_CLIP, ON_TOP
 from benchmarks.reproducing.verdicts import FAILED, LEVEL, REACHED, SAME, spread_of, welch
 from tests.documentation.reproduction.explained import judged, missed_for, seeds_of
@@ -122,6 +122,14 @@ def test_a_sum_of_deep_heads_is_half_of_what_vimadmm_is_behind(end: str) -> None
     assert above.mean and own.mean and joint.mean and own.mean < joint.mean < above.mean
     assert welch(spread_of(joint.values), spread_of(above.values)) < LEVEL
     assert (above.mean - joint.mean) / (above.mean - own.mean) == pytest.approx(0.5, abs=0.1)
+
+
+@pytest.mark.parametrize("end", ["", LESS])
+def test_one_local_step_of_deep_heads_brings_no_more(end: str) -> None:
+    means = {e.cell.experiment: e.mean or 0 for e in judged("vim", "fig2-sum")}
+    assert (
+        90 < means[f"mnist vimadmm deep heads{end}{ONCE}"] < means[f"mnist vimadmm deep heads{end}"]
+    )
 
 
 def test_tuned_deep_heads_are_ahead_for_longer() -> None:
