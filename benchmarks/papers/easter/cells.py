@@ -28,7 +28,10 @@ ONE_GRADIENT = (
 )
 FALLING = "60 epochs whose rate falls are not distinguishable from it: see that row"
 LEVEL = "60 epochs are not distinguishable from it: see that row"
-NO_MORE = "even one network on whole images comes to no more: see the last rows"
+NO_MORE = (
+    "60 epochs whose rate falls come closer, and one network on whole images to no more: see those "
+    "rows"
+)
 OF_HOMOGENEOUS = {
     ("FMNIST", "LeNet"): LEVEL,
     ("CIFAR10", "LeNet"): FALLING,

@@ -160,10 +160,13 @@ EXPERIMENTS = {
         f"{d} {network} Homo_EASTER{LATER}": longer(_same(d, network, "easter"))
         for d, network in POOLED
     },
-    f"CIFAR10 LeNet Homo_EASTER{SLOWED}": replace(
-        longer(_same("CIFAR10", "LeNet", "easter")).with_flags({"schedule": "cosine"}),
-        search=DECAYS,
-    ),
+    **{
+        f"CIFAR10 {network} Homo_EASTER{SLOWED}": replace(
+            longer(_same("CIFAR10", network, "easter")).with_flags({"schedule": "cosine"}),
+            search=DECAYS,
+        )
+        for network in ("LeNet", "MLP")
+    },
     f"CIFAR10 mixed{LATER}": longer(_mixed("CIFAR10", "easter", MIXED["CNN"], {})),
     **{f"{d} residual": _large(d) for d in SETS},
     **{f"{d} ResNet18 shortened": _shortened(d) for d in SETS},
