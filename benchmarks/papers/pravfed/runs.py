@@ -126,9 +126,8 @@ def _published(dataset: str, kind: str, theta: str, end: str) -> Experiment:
     models = PUBLISHED[kind][theta]
     flags = OURS | {"dataset": SETS[dataset], "models": models} | AS_PUBLISHED
     minutes = next(time for network, time in PUBLISHED_MINUTES.items() if network in models)
-    return Experiment(
-        flags | dict(FURTHER[end]), minutes, most_seeds=int(end != "" and minutes > 1)
-    )
+    most = 1 if end and minutes > 1 else 0
+    return Experiment(flags | dict(FURTHER[end]), minutes, most_seeds=most)
 
 
 def _published_table(title: str, end: str) -> Experiment:
