@@ -130,9 +130,9 @@ FIGURE_2_SUM = Table(
     "here FDML's too, whose clients keep these heads, have all labels, and are trained together by "
     "one loss, step by step. It is behind Split Learning, whose one network above all embeddings "
     "is no sum over clients, by half as much as VIMADMM is. The other half lies between these "
-    "rows: not in local steps, as with one, which is what FDML has, VIMADMM comes to no more, but "
-    "in duals, or in heads that step without momentum. The last column has the best of the paper's "
-    "rates by validation rows, of VIMADMM as in Fig. 2. Test rows.",
+    "rows, which differ in local steps, in VIMADMM's duals, and in its heads, which step without "
+    "momentum; with one local step, as FDML has, VIMADMM comes to no more. The last column has the "
+    "best of the paper's rates by validation rows, of VIMADMM as in Fig. 2. Test rows.",
 )
 
 HEADS, NOISY = "mnist vimadmm", "mnist vimadmm noisy 10 epochs"

@@ -8,7 +8,14 @@ from benchmarks.papers.vim.figures import IN_TURNS
 from benchmarks.papers.vim.hundred import BY_HAND
 from benchmarks.papers.vim.others import LONGER, NOR_WITHOUT
 from benchmarks.papers.vim.settings import LESS, ONCE, SCALED, TWICE, WITH_TOPS
-from benchmarks.papers.vim.tables import BY_SCALE, CLOSER_BY_CLIP, MORE_EPOCHS, NOT_BY_CLIP, ON_TOP
+from benchmarks.papers.vim.tables import (
+    BY_RATES,
+    BY_SCALE,
+    CLOSER_BY_CLIP,
+    MORE_EPOCHS,
+    NOT_BY_CLIP,
+    ON_TOP,
+)
 from benchmarks.reproducing.verdicts import FAILED, LEVEL, REACHED, SAME, spread_of, welch
 from tests.documentation.reproduction.explained import judged, missed_for, seeds_of
 
@@ -23,6 +30,12 @@ def test_twice_the_epochs_come_closer(table: str) -> None:
         more = longer[f"{each.cell.experiment}{TWICE}"]
         assert each.mean and more.mean and more.mean > each.mean
         assert len(more.values) >= len(each.values)
+
+
+def test_rates_and_fewer_local_steps_reach_what_fedbcd_misses_under_label_privacy() -> None:
+    tuned = {e.cell.experiment: e.verdict for e in judged("vim", "label-rates")}
+    for each in missed_for(BY_RATES, judged("vim", "table7")):
+        assert tuned[f"{each.cell.experiment} tuned"] in {REACHED, SAME}
 
 
 @pytest.mark.parametrize(("table", "where"), [("table5", "that row"), ("table14", "Table V")])
