@@ -16,7 +16,7 @@ class NetworkOptions:
     models: str = option(
         "mixed",
         f"{', '.join(NETWORKS)} or your own package.module:Class: one, or a list, active party "
-        f"first; mixed: {','.join(MIXED)} in turn (of tables: mlp)",
+        f"first; mixed: {','.join(MIXED)} in turn (tables: mlp)",
         suggested=NETWORKS,
         listed=True,
     )
