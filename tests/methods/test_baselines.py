@@ -32,6 +32,8 @@ ALIKE = (
 )
 """Cases whose parties keep in a checkpoint what those of another case keep."""
 
+LONGEST = "boosted_trees encrypted"
+
 NOT_TRAINED = {"task", "model", "truth", "keep-missing"}
 """Options of alignments and predictions."""
 
@@ -41,7 +43,14 @@ def result_of(folder: Path) -> dict[str, Any]:
     return result
 
 
-@pytest.mark.parametrize("case", [case for case in CASES if case not in ALIKE])
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(case, marks=[pytest.mark.slow] if case == LONGEST else [])
+        for case in CASES
+        if case not in ALIKE
+    ],
+)
 def test_stopped_runs_go_on_as_if_nothing_had_happened(case: str, tmp_path: Path) -> None:
     """Stopped within the second epoch: the same weights, result and ledger."""
     options = used(case, {"schedule": "cosine", "optimizers": "adam"})
