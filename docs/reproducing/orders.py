@@ -1,6 +1,6 @@
 """Orders that a paper names, held against ours."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -74,13 +74,14 @@ def ranks_in_words(results: Results, table: Table) -> str:
 
 def _correlations(results: Results, table: Table) -> Iterator[tuple[str, str]]:
     """Find rank correlations by columns."""
+    if not table.ranked:
+        return
     cells = {(each.cell.column, each.cell.row): each for each in results.judged(table)}
-    for column in dict.fromkeys(column for column, _ in cells) if table.ranked else ():
-        pairs = [
-            (each.cell.claim, other.mean)
-            for (its, row), each in cells.items()
-            if its == column and (other := cells.get((its, f"{row}{table.ranked}")))
-        ]
+    found = defaultdict[str, list[tuple[float | None, float | None]]](list)
+    for (column, row), each in cells.items():
+        if other := cells.get((column, f"{row}{table.ranked}")):
+            found[column].append((each.cell.claim, other.mean))
+    for column, pairs in found.items():
         if len(pairs) > 1 and all(None not in pair for pair in pairs):
             yield column, f"{spearmanr(*zip(*pairs, strict=True)).statistic:.2f}"
 
@@ -89,8 +90,10 @@ def _orders(results: Results, table: Table) -> Iterator[Order]:
     cells = [each for each in results.judged(table) if each.values]
     for first in cells:
         scope, name = _sides(table, first)
+        if name != table.best:
+            continue
         rivals = [each for each in cells if _sides(table, each)[0] == scope and each != first]
-        if name == table.best and rivals:
+        if rivals:
             yield Order(scope, first, rivals)
 
 
