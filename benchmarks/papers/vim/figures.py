@@ -1,7 +1,8 @@
 """VIM's figures."""
 
+from benchmarks.papers.vim.experiments import EXPERIMENTS
 from benchmarks.papers.vim.settings import LESS, METHODS, ONCE
-from benchmarks.reproducing.cells import uncounted
+from benchmarks.reproducing.cells import uncounted, variants
 from benchmarks.reproducing.paper import Cell, Curve, Table
 
 SPLIT = ("vafl", "splitnn", "fedbcd", "vimadmm")
@@ -111,21 +112,16 @@ FIGURE_2 = Table(
     "Split Learning too: see the next table. Curves are of validation rows, cells of test rows.",
 )
 
+_SUMS = uncounted(
+    Cell(row, told, f"mnist {method} deep heads{end}")
+    for row, method in (("VIMADMM", "vimadmm"), ("the same sum, by FDML", "fdml"))
+    for told, end in (*DECAYS, ("a tenth of it, tuned", f"{LESS} tuned"))
+)
 FIGURE_2_SUM = Table(
     name="fig2-sum",
     title="One sum of two-layer heads, by ADMM and by joint training, MNIST",
     place="Fig. 2, the sum",
-    cells=(
-        *uncounted(
-            Cell(row, told, f"mnist {method} deep heads{end}")
-            for row, method in (("VIMADMM", "vimadmm"), ("the same sum, by FDML", "fdml"))
-            for told, end in (*DECAYS, ("a tenth of it, tuned", f"{LESS} tuned"))
-        ),
-        *uncounted(
-            Cell(f"VIMADMM{ONCE}", told, f"mnist vimadmm deep heads{end}{ONCE}")
-            for told, end in DECAYS
-        ),
-    ),
+    cells=(*_SUMS, *variants(_SUMS, ONCE, EXPERIMENTS)),
     note="What VIMADMM predicts from, a sum of clients' networks with a two-layer head each, is "
     "here FDML's too, whose clients keep these heads, have all labels, and are trained together by "
     "one loss, step by step. It is behind Split Learning, whose one network above all embeddings "

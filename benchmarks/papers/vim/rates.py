@@ -1,6 +1,7 @@
 """VIM's tables of rates and epochs."""
 
 from benchmarks.papers.vim.claims import UPLOADS
+from benchmarks.papers.vim.experiments import EXPERIMENTS
 from benchmarks.papers.vim.others import TABLE_9
 from benchmarks.papers.vim.settings import METHODS, TWICE
 from benchmarks.papers.vim.tables import TABLE_7
@@ -29,9 +30,6 @@ RATES = Table(
 
 CLAIMED = {cell.experiment: cell.claim for cell in (*TABLE_7.cells, *TABLE_9.cells)}
 
-AT_30 = ("FedBCD", "VIMADMM-J")
-"""Rows without runs of 60 epochs."""
-
 LABEL_RATES = Table(
     name="label-rates",
     title="Rates of the paper, and more epochs, under label differential privacy",
@@ -49,8 +47,9 @@ LABEL_RATES = Table(
         for told, end in (
             ("as the authors' program", ""),
             ("best of the points", " tuned"),
-            *((("60 epochs", TWICE),) if not row.startswith(AT_30) else ()),
+            ("60 epochs", TWICE),
         )
+        if f"{run}{end}" in EXPERIMENTS
     ),
     note="MNIST. The points are the paper's rates, 0.05, 0.1, 0.3, 0.5 and 0.8, of all parties "
     "alike; of FedBCD 0.05 and 0.1, with 5 and 10 local steps, where the authors' program has 0.01 "
