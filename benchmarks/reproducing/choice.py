@@ -30,7 +30,8 @@ def settled(record: Record, points: Sequence[Flags]) -> Record:
 
 def best(tried: Sequence[Record], points: Sequence[Flags]) -> dict[str, str]:
     """Return the point of the best validation accuracy once all are tried."""
-    if len(tried) < len(points):
+    made = [each["flags"] for each in tried]
+    if any(point not in made for point in points):
         return {}
     flags: dict[str, str] = max(tried, key=_validation)["flags"]
     return flags

@@ -1,5 +1,6 @@
 """Results are those of the settings asked for."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -89,6 +90,17 @@ def test_settings_are_chosen_on_validation_rows(tmp_path: Path) -> None:
     assert found["chosen"] == {"learning-rates": "0.01"}
     assert len(found["seeds"]) == 2
     assert kept(tmp_path, "broken.json")["seeds"][0]["failed"]
+
+
+def test_a_point_that_was_tried_twice_is_no_other_point(tmp_path: Path) -> None:
+    """Two commands at once may both have tried it."""
+    BENCHMARK.run(words(tmp_path, "--seeds", "1", "made:table2"))
+    found = kept(tmp_path, "chosen.json")
+    others = [each for each in found["searched"] if each["flags"] != found["chosen"]]
+    twice = found | {"searched": [*others, others[0]], "chosen": {}, "seeds": []}
+    (tmp_path / "results" / "made" / "chosen.json").write_text(json.dumps(twice))
+    BENCHMARK.run(words(tmp_path, "--seeds", "1", "made:table2"))
+    assert kept(tmp_path, "chosen.json")["chosen"] == found["chosen"]
 
 
 def test_equal_runs_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
