@@ -62,10 +62,10 @@ PAPER = Paper(
             "Table III",
             cells.table3(),
             note="Breast Cancer is the Diagnostic set of 569 rows, and Diabetes is taken for Pima, "
-            "by the claims, though the paper counts other rows and columns. Means over 20 splits, "
-            "but for Adult. All have the paper's network with dropout, and Adam; PraVFed has a top "
-            "model of three layers. The last rows have linear layers alone, or weight decay of "
-            "0.03. Where Table VI repeats a claim that was run, its deviation is taken.",
+            "by the claims, though the paper counts other rows and columns. Means over 20 "
+            "splits. All have the paper's network with dropout, and Adam; PraVFed has a top model "
+            "of three layers. The last rows have linear layers alone, or weight decay of 0.03. "
+            "Where Table VI repeats a claim that was run, its deviation is taken.",
         ),
         Table(
             "published3",

@@ -19,7 +19,6 @@ from benchmarks.papers.easter.runs import LATER, SLOWED
 from benchmarks.papers.pravfed.cells import (
     BY_64,
     BY_ADAM,
-    ELSEWHERE,
     FEWER,
     KEPT,
     NOR_LINEAR,
@@ -143,13 +142,13 @@ def test_training_rows_reach_what_central_misses() -> None:
 def test_optimizers_and_layers_cost_what_own_networks_miss_and_noise_less() -> None:
     cells = judged("pravfed", "published")
     counted = [e for e in cells if e.cell.counted]
-    assert {e.cell.why for e in counted if e.verdict == MISSED} == {SLOW, ELSEWHERE}
+    assert {e.cell.why for e in counted if e.verdict == MISSED} == {SLOW}
     means = {(e.cell.row, e.cell.column): e.mean or 0 for e in cells}
     for each in missed_for(SLOW, counted):
         noise = means[f"{each.cell.row}{TRUE}", each.cell.column] - (each.mean or 0)
         gained = means[f"{each.cell.row}{BOTH}", each.cell.column] - (each.mean or 0)
-        assert each.cell.claim and gained > 0.8 * (each.cell.claim - (each.mean or 0))
-        assert 0 < noise < gained / 2
+        assert each.cell.claim and gained - noise > (each.cell.claim - (each.mean or 0)) / 2
+        assert 0 < noise < gained - noise
     *varied, adam, both = (
         means[f"MNIST, PraVFed{end}", "homogeneous, theta 3"] for end in (*OF_MLP, BOTH)
     )
