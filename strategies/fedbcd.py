@@ -12,17 +12,19 @@ Notation as in `strategies.splitnn`:
 
 For Q steps the active party descends L by p and h_0, with the others' E_k as they came; with
 ``active-steps = one``, for one step, as VIM compares. Passive party k descends <g_k, h_k(x_k)>,
-the same g_k each time.
+the same g_k each time. With ``top = sum`` p is E_0 + E_1 + ... + E_K, and D is C: the paper's form.
 
 Learns
     As in SplitNN: the active party *every embedding E_k, in the clear*; passive party k which rows
-    a batch holds, and g_k, *which tells the classes of the batch's rows apart*.
+    a batch holds, and g_k, *which tells the classes of the batch's rows apart*. With ``top = sum``
+    g_k is dL / dR, whose negative entries stand at *the labels*.
 Assumes
     As SplitNN.
 Deviates
     It is the paper's parallel form, without its proximal term. The paper's prediction is a function
-    of the sum of what the parties' models say, and nothing is trained on top; here, as VIM compares
-    (Xie et al. 2022, arXiv:2207.10226), p takes the embeddings side by side, and is trained.
+    of the sum of what the parties' models say, and nothing is trained on top, as with ``top =
+    sum``. By default, as VIM compares (Xie et al. 2022, arXiv:2207.10226), p takes the embeddings
+    side by side, and is trained.
 Costs
     One exchange for Q steps of everybody; an epoch has as many exchanges as batches. Per exchange
     and passive party 4BD bytes up, 4B + 4BD down, and framing.

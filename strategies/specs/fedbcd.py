@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 
+from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.method_spec import MethodSpec
 from vfl_flower.config.options.shared import LocalStepsOptions
-from vfl_flower.config.schema import option
+from vfl_flower.config.schema import kebab, option
+from vfl_flower.config.settings import COMMON, Settings
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,11 +18,32 @@ class FedBCDOptions(LocalStepsOptions):
         "steps of the active party between exchanges: all local-steps, or one, as VIM compares",
         choices=("all", "one"),
     )
+    top: str = option(
+        "network",
+        "on all embeddings: the network's top model, or, as FedBCD's paper has it, their sum, with "
+        "an embedding-dim of the number of classes",
+        choices=("network", "sum"),
+    )
 
     @property
     def steps_of_active(self) -> int:
         """Number of steps of the active party between exchanges."""
         return self.local_steps if self.active_steps == "all" else 1
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether the prediction is the sum of all embeddings."""
+        return self.top == "sum"
+
+
+def check_top(cfg: Settings, options: FedBCDOptions) -> None:
+    """Refuse settings of a top model where there is none."""
+    for key in ("top_layers", "top_model"):
+        if options.adds_up and (value := getattr(cfg, key)) != (usual := COMMON[key].default):
+            raise ConfigError(
+                f"{kebab(key)} is {value}, and would change nothing: with top = sum there is no "
+                f"top model; leave it at {usual}"
+            )
 
 
 SPEC = MethodSpec(
@@ -29,6 +52,7 @@ SPEC = MethodSpec(
     gradients_only=True,
     soft_targets=True,
     options=FedBCDOptions,
+    checks=(check_top,),
     noises=True,
     label_only=True,
     embedding_gradients=True,

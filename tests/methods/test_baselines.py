@@ -16,7 +16,7 @@ from tests.helpers.outcomes.commands import report
 from tests.helpers.outcomes.commands import train as run
 from tests.methods.test_rebuilt import NETS, differing, live, rebuilt
 from tests.methods.test_rebuilt import configured as configured_nets
-from vfl_flower.common.errors import ConfigError, Interrupted, PartyError
+from vfl_flower.common.errors import ConfigError, Interrupted, NetworkError, PartyError
 from vfl_flower.config.node_config import run_config
 from vfl_flower.config.registry import ALIASES, spec_of, specs
 from vfl_flower.config.run_config import RunConfig
@@ -198,6 +198,23 @@ def test_shared_labels_need_a_top_model_of_this_package() -> None:
     with pytest.raises(ConfigError, match="must be one of this package's"):
         RunConfig(method="c_vfl", share_labels=True, models=own)
     build_active(RunConfig(method="c_vfl", models=own))
+
+
+def test_a_sum_is_of_as_many_numbers_as_there_are_classes() -> None:
+    with pytest.raises(NetworkError, match=r"active: .*64 numbers is no prediction of 10; use emb"):
+        build_active(RunConfig(method="fedbcd", top="sum"))
+
+
+@pytest.mark.parametrize("changed", [{"top_layers": 2}, {"top_model": "usual"}])
+def test_a_sum_has_no_settings_of_a_top_model(changed: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match="with top = sum there is no top model"):
+        RunConfig(method="fedbcd", top="sum", **changed)
+
+
+def test_a_sum_has_no_weights_on_top() -> None:
+    cfg = RunConfig(method="fedbcd", top="sum", embedding_dim=10, models="linear")
+    names = dict(build_active(cfg).net.named_parameters())
+    assert names and all(name.startswith("embed.") for name in names)
 
 
 def test_labels_are_taken_only_by_parties_that_expect_them() -> None:

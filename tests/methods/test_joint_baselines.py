@@ -32,6 +32,13 @@ CASES: dict[str, Options] = {
     "fedbcd": {"method": "fedbcd"},
     "fedbcd in two steps": {"method": "fedbcd", "local_steps": 2},
     "fedbcd, one step of the active party": {"method": "fedbcd", "active_steps": "one"},
+    "fedbcd of sums": {"method": "fedbcd", "top": "sum", "embedding_dim": 10},
+    "fedbcd of sums, of labels only": {
+        "method": "fedbcd",
+        "top": "sum",
+        "embedding_dim": 10,
+        "active_columns": "none",
+    },
     "c_vfl": {"method": "c_vfl"},
     "c_vfl in three bits": {"method": "c_vfl", "compression": "quantize:3", "local_steps": 2},
     "c_vfl top-k": {"method": "c_vfl", "compression": "topk:0.3", "local_steps": 3},

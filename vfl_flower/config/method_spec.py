@@ -73,6 +73,11 @@ class MethodOptions:
         return ""
 
     @property
+    def adds_up(self) -> bool:
+        """Whether the prediction is the sum of all embeddings."""
+        return False
+
+    @property
     def default_network(self) -> str:
         """Network of every party for ``models = mixed``; empty: the usual mix."""
         return ""

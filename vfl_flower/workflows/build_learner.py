@@ -14,7 +14,7 @@ from vfl_flower.config.catalog import NETWORKS
 from vfl_flower.config.run_config import RunConfig
 from vfl_flower.data.party_data import PartyData
 from vfl_flower.learning.device import device_of
-from vfl_flower.learning.networks.base import TopInput, blank
+from vfl_flower.learning.networks.base import Added, TopInput, blank
 from vfl_flower.learning.networks.cut_network import cut_network
 from vfl_flower.learning.networks.defences.defence import defend
 from vfl_flower.learning.networks.factory import check_halves, network, top_model
@@ -152,9 +152,21 @@ def _network(
 
 def _decision(cfg: RunConfig, data: PartyData, width: int, layers: int) -> nn.Module:
     """Rebuild a party's top model: wider, deeper, or from other randomness."""
+    if cfg.options.adds_up and data.rank == 0:
+        return _sum(cfg, data.classes)
     if layers > 1 or cfg.blank(data.rank):
         return top_model(cfg, data.rank, width, data.classes, layers)
     return _network(cfg, data, width).decide  # type: ignore[return-value]
+
+
+def _sum(cfg: RunConfig, classes: int) -> Added:
+    """Return the sum of embeddings in place of a top model."""
+    if cfg.embedding_dim != classes:
+        raise NetworkError(
+            f"the sum of embeddings of {cfg.embedding_dim} numbers is no prediction of {classes}; "
+            f"use embedding-dim = {classes}, or top = network"
+        )
+    return Added(classes)
 
 
 def _try(cfg: RunConfig, data: PartyData, net: nn.Module, width: int) -> None:

@@ -81,6 +81,18 @@ class Blank(nn.Module):
         return x @ self.weight
 
 
+class Added(nn.Module):
+    """Sum of joined embeddings: (B, K C) -> (B, C)."""
+
+    def __init__(self, classes: int) -> None:
+        super().__init__()
+        self.classes = classes
+
+    def forward(self, joined: Tensor) -> Tensor:
+        """Return the sum."""
+        return torch.sum(joined.unflatten(1, (-1, self.classes)), 1)
+
+
 def blank(classes: int) -> SplitNet:
     """Build the network of a party without columns.
 
