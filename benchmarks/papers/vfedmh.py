@@ -52,7 +52,7 @@ WHY = {
 
 RESNETS = ("ResNet18", "ResNet50", "ResNet101", "ResNet152")
 
-BY_TABLE_4 = f"{FOUR_RATES} They were chosen for EASTER, which has another loss."
+BY_TABLE_4 = f"{FOUR_RATES} These rates were chosen for EASTER, which has another loss."
 
 MINUTES = {"CNN": 8, "LeNet": 7, "MLP": 3}
 RESIDUAL_MINUTES = 12000

@@ -75,6 +75,8 @@ class Experiment:
     noise : float, optional
         Deviation of noise that is put on the test columns of one party at a time, after each run,
         as by ``vfl-flower explain --sigma``; 0 is none.
+    pretrained : bool, optional
+        Whether what passive parties have learnt by themselves is tested, after each run.
     search : Search, optional
         Flags that are chosen on validation rows.
     most_seeds : int, optional
@@ -92,6 +94,7 @@ class Experiment:
     minutes: float
     retrained: Sequence[str] = ()
     noise: float = 0
+    pretrained: bool = False
     search: Search | None = None
     most_seeds: int = 0
     least_seeds: int = 1

@@ -15,6 +15,7 @@ mib-round:WAY           the same of one passive party in one exchange: up, down,
 mib-to:SHARE            the same, when the active party's validation accuracy first was SHARE
 epsilon                 epsilon of training of the passive party with most
 retrained:END:PERCENT   test accuracy after training again with some parties only, as top:50
+pretrained:PARTY        test accuracy of what a passive party has learnt by itself, in percent
 norm:PARTY              norm of a party's head, in percent of the largest
 noised:PARTY            test accuracy with noise on the columns of one party, in percent
 rank-correlation        Spearman's, of heads' norms and losses of accuracy by noise, times 100
@@ -125,6 +126,10 @@ def _retrained(seed: Seed, end: str, percent: str) -> float:
     return 100 * float(seed["retrained"][f"{end}:{percent}"])
 
 
+def _pretrained(seed: Seed, party: str) -> float:
+    return 100 * float(seed["pretrained"][party])
+
+
 def _norm(seed: Seed, party: str) -> float:
     return 100 * float(seed["heads"][party]["norm"])
 
@@ -151,6 +156,7 @@ READINGS: dict[str, Callable[..., float | None]] = {
     "mib-to": _mib_to,
     "epsilon": _epsilon,
     "retrained": _retrained,
+    "pretrained": _pretrained,
     "norm": _norm,
     "noised": _noised,
     "rank-correlation": _rank_correlation,

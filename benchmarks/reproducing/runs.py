@@ -13,7 +13,7 @@ from typing import Any
 
 from benchmarks.harness.experiments import as_words
 from benchmarks.reproducing.paper import Experiment, Flags
-from vfl_flower.analysis.explain.importance import Findings, explain, heads_of
+from vfl_flower.analysis.explain.importance import Findings, accuracy, explain, heads_of
 from vfl_flower.analysis.explain.noise import SIGMA
 from vfl_flower.analysis.explain.retraining import Choice, plan
 from vfl_flower.analysis.explain.trained import check_heads, complete_run, trained
@@ -197,7 +197,7 @@ def _afterwards(run: Run) -> Record:
 
     Searches have none.
     """
-    of = run.of if not run.point else replace(run.of, retrained=(), noise=0)
+    of = run.of if not run.point else replace(run.of, retrained=(), noise=0, pretrained=False)
     told: Record = {"retrained": {choice: _with(run, choice) for choice in of.retrained}}
     if of.noise and (heads := heads_of(complete_run(run.folder)[0], of.noise)):
         told["heads"] = {
@@ -205,7 +205,16 @@ def _afterwards(run: Run) -> Record:
             for each in heads.findings.parties
         }
         told["rank_correlation"] = heads.findings.correlation
+    if of.pretrained:
+        told["pretrained"] = _pretrained(run.folder)
     return told
+
+
+def _pretrained(folder: Path) -> dict[str, float]:
+    """Test each passive party's network and head, with its columns alone."""
+    found = trained(complete_run(folder)[0])
+    passive = [each for each in found.holders if each.party.rank]
+    return {each.name: accuracy([each.share(each.x)], found) for each in passive}
 
 
 def _with(run: Run, choice: str) -> float:

@@ -80,12 +80,17 @@ def _fallen(record: Record) -> str:
     return f" ({failed} of {len(record['seeds'])} runs failed)" if failed else ""
 
 
-def failures(results: Results, table: Table) -> str:
-    """Return a line for each curve with runs that failed."""
+def behind(results: Results, table: Table) -> str:
+    """Return lines on the runs behind curves, and on failed ones."""
     records = results.records(table)
     found = [(curve.label, records.get(curve.experiment)) for curve in table.curves]
-    told = {label: _fallen(record) for label, record in found if record}
-    return "".join(f"* Not in the curve: {label}{what}.\n" for label, what in told.items() if what)
+    known = {label: record for label, record in found if record}
+    counts = [len(record["seeds"]) for record in known.values()]
+    ends = dict.fromkeys((min(counts, default=0), max(counts, default=0)))
+    told = [f"* Seeds of a curve: {' to '.join(map(str, ends))}.\n"] if counts else []
+    fallen = {label: _fallen(record) for label, record in known.items()}
+    told += [f"* Not in the curve: {label}{what}.\n" for label, what in fallen.items() if what]
+    return "".join(told)
 
 
 def _parted(labels: list[str]) -> dict[str, tuple[str, str]]:

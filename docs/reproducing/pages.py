@@ -129,7 +129,7 @@ def _section(results: Results, table: Table, heading: str, picture: figures.Pict
     parts.append(f"```sh\n{command}\n```\n")
     if picture:
         path = f"../{_picture(results.name, table.name)}"
-        parts += [f"![{picture.told}]({path})\n", figures.failures(results, table)]
+        parts += [f"![{picture.told}]({path})\n", figures.behind(results, table)]
     if cells:
         told = reasons(cells) + orders(results, table) + ranks(results, table)
         parts += [matrices(cells), told]

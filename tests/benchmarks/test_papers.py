@@ -55,6 +55,7 @@ def record_of(experiment: Experiment) -> dict[str, Any]:
         "course": [course],
         "retrained": dict.fromkeys(experiment.retrained, 0.5),
         "heads": {each: {"norm": 1.0, "noised": 0.5} for each in shares if experiment.noise},
+        "pretrained": {each: 0.5 for each in shares if experiment.pretrained},
         "rank_correlation": 0.9,
         **dict.fromkeys(("exchanges", "bytes_up", "bytes_down", "epsilon"), 1),
         "parties": len(shares),

@@ -38,7 +38,8 @@ def typed(page: str) -> list[str]:
 
 MEASURED_PAGES = (
     *("label-privacy.md", "client-privacy.md", "reconstruction.md", "alignment.md"),
-    *("deployment.md", "../README.md", "../benchmarks/results.md"),
+    *("deployment.md", "../README.md", "../benchmarks/results.md", "leaving-and-joining.md"),
+    *("missing-parties.md", "reliability.md"),
 )
 
 

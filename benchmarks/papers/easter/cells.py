@@ -29,8 +29,8 @@ ONE_GRADIENT = (
 FALLING = "60 epochs whose rate falls are not distinguishable from it: see that row"
 LEVEL = "60 epochs are not distinguishable from it: see that row"
 NO_MORE = (
-    "60 epochs whose rate falls come closer, and one network on whole images to no more: see those "
-    "rows"
+    "60 epochs whose rate falls come closer; one network on whole images, with this row's 20 "
+    "epochs, comes to no more than it: see those rows"
 )
 OF_HOMOGENEOUS = {
     ("FMNIST", "LeNet"): LEVEL,
@@ -48,7 +48,9 @@ WHY = {
 """The same of all rows of Tables 2 and 3, and failures; tests hold it against results."""
 
 LONGER = "60 epochs of Homo_EASTER come closer: see {}Table 3"
-NOR_WHOLE_IMAGES = "one network on whole images does not reach it either: see {}Table 3"
+NOR_WHOLE_IMAGES = (
+    "one network on whole images, with the same 20 epochs, does not reach it either: see {}Table 3"
+)
 """What that table's last rows say of other tables' misses."""
 
 

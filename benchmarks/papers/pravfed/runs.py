@@ -1,5 +1,6 @@
 """Runs of PraVFed's tables."""
 
+from dataclasses import replace
 from itertools import product
 
 from benchmarks.reproducing.paper import Experiment, Flags
@@ -21,8 +22,9 @@ AS_PUBLISHED = {
 Optimizers, which it does not name, are those of its program (github.com/wangshuo105/PraVFed_main).
 """
 
-ALL_SGD, TRUE = ", SGD at all parties", ", true labels"
-BOTH = f"{TRUE}, Adam and three layers"
+ALL_SGD, TRUE, TWENTY = ", SGD at all parties", ", true labels", ", 20 local epochs"
+DEEPER = ", Adam and three layers"
+BOTH = f"{TRUE}{DEEPER}"
 _SGD, _TRUE = {"optimizers": "sgd"}, {"label-privacy": "none"}
 _ADAM, _DEEP = {"optimizers": "adam", "learning-rates": "0.003"}, {"top-layers": "3"}
 OF_MLP = {
@@ -33,6 +35,8 @@ OF_MLP = {
 FURTHER: dict[str, Flags] = {
     "": {},
     ALL_SGD: _SGD,
+    TWENTY: {"local-epochs": "20"},
+    DEEPER: _ADAM | _DEEP,
     TRUE: _TRUE,
     f"{TRUE}{ALL_SGD}": _TRUE | _SGD,
     **OF_MLP,
@@ -56,6 +60,13 @@ PUBLISHED = {
         "theta 3": "pravfed-mlp,pravfed-cnn,pravfed-lenet,pravfed-mlp",
     },
 }
+LONG_ALONE = (
+    ("MNIST", "homogeneous", "theta 3"),
+    ("FMNIST", "homogeneous", "theta 3"),
+    ("MNIST", "heterogeneous", "theta 2"),
+)
+"""Runs by the paper's own settings whose passive parties had 20 local epochs, too."""
+
 RESIDUAL = {"theta 1": "resnet18", "theta 2": "resnet34", "theta 3": "resnet50"}
 KINDS = ("homogeneous", "heterogeneous")
 METHODS = {
@@ -94,6 +105,8 @@ DECAY = {"optimizers": "adam:weight_decay=0.03"}
 HALF = "CIFAR10 theta 1 Standalone in bfloat16"
 
 LOCAL_EPOCHS = ("1", "2", "4", "8", "16")
+LATE_EPOCHS = LOCAL_EPOCHS[2:]
+"""Those that were tried with true labels, too."""
 
 
 def published(dataset: str, kind: str, theta: str) -> str:
@@ -187,8 +200,12 @@ EXPERIMENTS = {
     **{
         f"{published(d, kind, theta)}{end}": _published(d, kind, theta, end)
         for d, kind, theta in product(("MNIST", "FMNIST"), KINDS, THETAS)
-        for end in ("", ALL_SGD, TRUE, BOTH)
-        if (kind, theta, end) != ("homogeneous", "theta 2", BOTH)
+        for end in ("", ALL_SGD, DEEPER, TRUE, BOTH)
+        if (kind, theta) != ("homogeneous", "theta 2") or end not in (DEEPER, BOTH)
+    },
+    **{
+        f"{published(d, kind, theta)}{TWENTY}": _published(d, kind, theta, TWENTY)
+        for d, kind, theta in LONG_ALONE
     },
     **{
         f"{published('MNIST', 'homogeneous', 'theta 3')}{end}": _published(
@@ -240,17 +257,21 @@ EXPERIMENTS = {
         for epsilon in EPSILONS
     },
     **{
-        f"{title} PraVFed {epochs} local epochs": _table(
-            "PraVFed", dataset, "0.5", {"local-epochs": epochs}
+        f"{title} PraVFed {epochs} local epochs": replace(
+            _table("PraVFed", dataset, "0.5", {"local-epochs": epochs}), pretrained=True
         )
         for (title, dataset), epochs in product(TABLE_SETS.items(), LOCAL_EPOCHS)
         if title != "Breast Cancer"
     },
     **{
-        f"FMNIST PraVFed {epochs} local epochs": _own(
-            "FMNIST", "heterogeneous", "theta 2", {"local-epochs": epochs}
+        f"FMNIST PraVFed {epochs} local epochs{end}": replace(
+            _own("FMNIST", "heterogeneous", "theta 2", {"local-epochs": epochs, **labels}),
+            pretrained=True,
         )
-        for epochs in LOCAL_EPOCHS
+        for epochs, (end, labels) in (
+            *product(LOCAL_EPOCHS, [("", {})]),
+            *product(LATE_EPOCHS, [(TRUE, _TRUE)]),
+        )
     },
     "FMNIST PraVFed average": _own(
         "FMNIST", "heterogeneous", "theta 2", {"aggregation": "average"}

@@ -14,6 +14,7 @@ from benchmarks.papers.vim.settings import (
     RUNS,
     SCALED,
     SEARCHES,
+    STILL,
     TEN,
     TEST_NOISE,
     TWICE,
@@ -188,6 +189,15 @@ DEEP_TUNED = {
     for name in (f"mnist {method} deep heads{LESS}",)
 }
 
+DEEP_STILL = {
+    f"{name}{STILL} tuned": replace(
+        each.with_flags({"optimizers": each.flags["optimizers"].replace("momentum:", "sgd:")}),
+        search=Search({"learning-rates": GRID}),
+    )
+    for name in (f"mnist fdml deep heads{LESS}",)
+    for each in (LESS_DECAY[name],)
+}
+
 DEEP_ONCE = {
     f"{name}{ONCE}": replace(each.with_flags({"local-steps": "1"}), minutes=2.5, most_seeds=1)
     for name, each in (VARIED | LESS_DECAY).items()
@@ -223,6 +233,7 @@ EXPERIMENTS = (
     | TEN_EPOCHS
     | LESS_DECAY
     | DEEP_TUNED
+    | DEEP_STILL
     | DEEP_ONCE
     | ALIKE
 )

@@ -43,7 +43,9 @@ ONE_STEP = {"active-steps": "one"}
 """FedBCD's server takes one step between exchanges, as in VIM's program."""
 
 ALL_STEPS = ", server steps too"
-"""Last words of FedBCD's runs in which its server takes tau steps as well, as in its own paper."""
+SUMMED = f"{ALL_STEPS}, embeddings summed"
+"""Last words of FedBCD's runs in which its server takes tau steps as well, as in its own paper, and
+of those which predict from the sum of embeddings besides."""
 
 USUAL = {"top-model": "usual"}
 """A ReLU and a layer with a bias, where the program has one layer without."""
@@ -52,6 +54,10 @@ ONCE = ", one local step"
 TEN = ", ten epochs"
 LESS = ", less decay"
 """Last words of runs of one local step, of ten epochs, and with a tenth of the weight decay."""
+
+SLOWER = ", a tenth of the heads' rate"
+STILL = ", no momentum"
+"""Last words of runs whose heads step less, and of those whose networks step by plain SGD."""
 
 TWICE = ", 60 epochs"
 """Last words of runs that are twice as long."""

@@ -13,6 +13,8 @@ from benchmarks.papers.vim.settings import (
     OTHERS,
     SCALED,
     SEARCHES,
+    SLOWER,
+    SUMMED,
     TEST_NOISE,
     UPLOADS_NOISED,
     WHOLE,
@@ -44,6 +46,15 @@ TOGETHER = {
         minutes,
     )
     for tau, minutes in (("5", 4), ("10", 7), ("20", 12))
+} | {
+    f"mnist fedbcd tau {tau}{SUMMED}": Experiment(
+        ON_MNIST["fedbcd"]
+        | {"method": "fedbcd", "local-steps": tau, "active-steps": "all"}
+        | {"top": "sum", "embedding-dim": "10"},
+        minutes,
+        most_seeds=1,
+    )
+    for tau, minutes in (("5", 4), ("10", 7), ("20", 12))
 }
 
 GRID = ("0.05", "0.1", "0.3", "0.5", "0.8")
@@ -64,7 +75,13 @@ TUNED = {
 IN_TURNS = {
     "mnist vimadmm_j in turns": Experiment(
         ON_MNIST["vimadmm_j"] | {"method": "vimadmm_j", "head-steps": "in-turns"}, minutes=15
-    )
+    ),
+    f"mnist vimadmm_j in turns{SLOWER}": Experiment(
+        ON_MNIST["vimadmm_j"]
+        | {"method": "vimadmm_j", "head-steps": "in-turns", "head-rate": "0.01"},
+        minutes=15,
+        most_seeds=1,
+    ),
 }
 
 TAUS_IN_PRIVATE = {

@@ -137,6 +137,18 @@ def test_training_with_some_parties_goes_on_where_it_stopped(tmp_path: Path) -> 
     assert (again["failed"], list(again["retrained"])) == ("", ["top:50"])
 
 
+def test_what_passive_parties_learn_by_themselves_is_tested(tmp_path: Path) -> None:
+    flags = ALONE | {"method": "pravfed", "baselines": "off", "seed": "0"}
+    of = Experiment(flags, 1, pretrained=True)
+    short, longer = (
+        completed(Run("made", flags | {"local-epochs": epochs}, tmp_path / epochs, of)) or {}
+        for epochs in ("1", "8")
+    )
+    assert list(short["pretrained"]) == ["party-1", "party-2"]
+    for party, share in longer["pretrained"].items():
+        assert short["pretrained"][party] < share < longer["test_accuracy"]["active"]
+
+
 class _OutOfTime(Observer):
     def on_step(self, step: int, losses: list[float]) -> None:
         if step == 2:

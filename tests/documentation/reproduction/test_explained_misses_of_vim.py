@@ -4,10 +4,10 @@ from statistics import fmean
 
 import pytest
 
-from benchmarks.papers.vim.figures import IN_TURNS
+from benchmarks.papers.vim.figures import IN_TURNS, STILL_SUM
 from benchmarks.papers.vim.hundred import BY_HAND
 from benchmarks.papers.vim.others import LONGER, NOR_WITHOUT
-from benchmarks.papers.vim.settings import LESS, ONCE, SCALED, TWICE, WITH_TOPS
+from benchmarks.papers.vim.settings import LESS, ONCE, SCALED, SLOWER, TEN, TWICE, WITH_TOPS
 from benchmarks.papers.vim.tables import (
     BY_RATES,
     BY_SCALE,
@@ -16,8 +16,9 @@ from benchmarks.papers.vim.tables import (
     NOT_BY_CLIP,
     ON_TOP,
 )
+from benchmarks.papers.vim.varied import GRID
 from benchmarks.reproducing.verdicts import FAILED, LEVEL, REACHED, SAME, spread_of, welch
-from tests.documentation.reproduction.explained import judged, missed_for, seeds_of
+from tests.documentation.reproduction.explained import judged, missed_for, results_of, seeds_of
 
 
 @pytest.mark.parametrize("table", ["table6", "table7", "table9"])
@@ -103,15 +104,21 @@ def test_vimadmm_with_one_local_step_diverges() -> None:
 
 
 def test_heads_in_turns_diverge_and_together_they_do_not() -> None:
-    together, turned = judged("vim", "algorithm3")
+    together, turned, slower = judged("vim", "algorithm3")
     assert turned.cell.why == IN_TURNS and turned.verdict == FAILED
     assert together.verdict in {REACHED, SAME}
+    assert slower.cell.row.endswith(SLOWER) and slower.verdict != FAILED
 
 
 def courses(name: str) -> list[list[float]]:
     """Return shares of validation rows by epoch, of each seed."""
     seeds = seeds_of("vim", f"mnist {name}")
     return [[each["validation"]["active"] for each in seed["course"]] for seed in seeds]
+
+
+def test_vimadmm_j_with_100_clients_falls_after_the_third_epoch() -> None:
+    for shares in courses(f"vimadmm_j 100 clients{TEN}"):
+        assert shares.index(max(shares)) == 2 and shares[-1] < shares[2] - 0.1
 
 
 @pytest.mark.parametrize("end", ["", LESS, f"{LESS} tuned"])
@@ -143,6 +150,17 @@ def test_one_local_step_of_deep_heads_brings_no_more(end: str) -> None:
     assert (
         90 < means[f"mnist vimadmm deep heads{end}{ONCE}"] < means[f"mnist vimadmm deep heads{end}"]
     )
+
+
+def test_the_sum_without_momentum_is_between_admm_and_joint_training() -> None:
+    cells = {e.cell.experiment: e for e in judged("vim", "fig2-sum")}
+    still = cells[STILL_SUM]
+    own, joint = (cells[f"mnist {of} deep heads{LESS} tuned"] for of in ("vimadmm", "fdml"))
+    assert own.mean and still.mean and joint.mean and own.mean < still.mean < joint.mean
+    for other in (own, joint):
+        assert welch(spread_of(still.values), spread_of(other.values)) > LEVEL
+    record = results_of("vim").record(STILL_SUM)
+    assert record and record["chosen"] == {"learning-rates": GRID[-1]}
 
 
 def test_tuned_deep_heads_are_ahead_for_longer() -> None:
