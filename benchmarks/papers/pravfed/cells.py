@@ -50,7 +50,7 @@ OF_BASELINES = {"Agg_VFL": ONE_WAY, "C_VFL": FEWER}
 """The same of baselines' bytes."""
 
 TOGETHER = (
-    "true labels alone bring less than a third of it, with Adam and three layers on top besides "
+    "true labels alone bring less than half of it, with Adam and three layers on top besides "
     "most of it or more: see the last rows"
 )
 BY_ADAM = "without noise, Adam and three layers on top are not distinguishable: see the last row"
