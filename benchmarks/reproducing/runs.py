@@ -211,7 +211,10 @@ def _afterwards(run: Run) -> Record:
 
 
 def _pretrained(folder: Path) -> dict[str, float]:
-    """Test each passive party's network and head, with its columns alone."""
+    """Test each passive party's network and head, with its columns alone.
+
+    An ``embedding-bound`` is no part of it.
+    """
     found = trained(complete_run(folder)[0])
     passive = [each for each in found.holders if each.party.rank]
     return {each.name: accuracy([each.share(each.x)], found) for each in passive}

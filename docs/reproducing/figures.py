@@ -85,8 +85,9 @@ def behind(results: Results, table: Table) -> str:
     records = results.records(table)
     found = [(curve.label, records.get(curve.experiment)) for curve in table.curves]
     known = {label: record for label, record in found if record}
-    counts = [len(record["seeds"]) for record in known.values()]
-    ends = dict.fromkeys((min(counts, default=0), max(counts, default=0)))
+    made = [sum(not each["failed"] for each in record["seeds"]) for record in known.values()]
+    counts = sorted(filter(None, made))
+    ends = dict.fromkeys((*counts[:1], *counts[-1:]))
     told = [f"* Seeds of a curve: {' to '.join(map(str, ends))}.\n"] if counts else []
     fallen = {label: _fallen(record) for label, record in known.items()}
     told += [f"* Not in the curve: {label}{what}.\n" for label, what in fallen.items() if what]

@@ -37,13 +37,18 @@ class FedBCDOptions(LocalStepsOptions):
 
 
 def check_top(cfg: Settings, options: FedBCDOptions) -> None:
-    """Refuse settings of a top model where there is none."""
+    """Refuse settings of a top model or of steps without one."""
     for key in ("top_layers", "top_model"):
         if options.adds_up and (value := getattr(cfg, key)) != (usual := COMMON[key].default):
             raise ConfigError(
                 f"{kebab(key)} is {value}, and would change nothing: with top = sum there is no "
                 f"top model; leave it at {usual}"
             )
+    if options.adds_up and options.active_steps == "one" and cfg.active_columns == "none":
+        raise ConfigError(
+            "active-steps is one, and would change nothing: with top = sum an active party without "
+            "columns has nothing to train; leave it at all"
+        )
 
 
 SPEC = MethodSpec(

@@ -211,6 +211,11 @@ def test_a_sum_has_no_settings_of_a_top_model(changed: dict[str, Any]) -> None:
         RunConfig(method="fedbcd", top="sum", **changed)
 
 
+def test_without_columns_a_sum_leaves_the_active_party_no_steps() -> None:
+    with pytest.raises(ConfigError, match="active party without columns has nothing to train"):
+        RunConfig(method="fedbcd", top="sum", active_steps="one", active_columns="none")
+
+
 def test_a_sum_has_no_weights_on_top() -> None:
     cfg = RunConfig(method="fedbcd", top="sum", embedding_dim=10, models="linear")
     names = dict(build_active(cfg).net.named_parameters())

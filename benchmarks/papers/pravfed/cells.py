@@ -59,7 +59,7 @@ BY_ADAM = "without noise, Adam and three layers on top are not distinguishable: 
 OF_64 = ", embeddings of 64 dimensions"
 BY_64 = (
     "with embeddings of 64 dimensions, and not the paper's 32, it is not distinguishable, but nor "
-    "are these two from each other"
+    "are accuracies with 32 and 64 from each other"
 )
 """The same of Breast Cancer, by the row with those last words."""
 

@@ -65,7 +65,7 @@ LONG_ALONE = (
     ("FMNIST", "homogeneous", "theta 3"),
     ("MNIST", "heterogeneous", "theta 2"),
 )
-"""Runs by the paper's own settings whose passive parties had 20 local epochs, too."""
+"""Runs by the paper's own settings that were made with 20 local epochs, too, not four alone."""
 
 RESIDUAL = {"theta 1": "resnet18", "theta 2": "resnet34", "theta 3": "resnet50"}
 KINDS = ("homogeneous", "heterogeneous")

@@ -138,10 +138,10 @@ FIGURE_2_SUM = Table(
     "by one loss, step by step. It is behind Split Learning, whose one network above all "
     "embeddings is no sum over clients, by half as much as VIMADMM is. The other half lies "
     "between these rows, which differ in local steps, in VIMADMM's duals, and in its heads, which "
-    "step without momentum. With one local step, as FDML has, VIMADMM comes to no more; without "
-    "momentum, at the largest of the paper's rates, its best, FDML comes between the two, and is "
-    "distinguishable from neither. The last column has the best of the paper's rates by "
-    "validation rows, of VIMADMM as in Fig. 2. Test rows.",
+    "step without momentum. With one local step, as FDML has, VIMADMM comes to no more. FDML "
+    "without momentum, whose best rate is the largest of the paper's, comes between VIMADMM and "
+    "FDML with momentum in the last column, and is distinguishable from neither. The last column "
+    "has the best of the paper's rates by validation rows, of VIMADMM as in Fig. 2. Test rows.",
 )
 
 HEADS, NOISY = "mnist vimadmm", "mnist vimadmm noisy 10 epochs"

@@ -42,10 +42,9 @@ OTHERS = {
 ONE_STEP = {"active-steps": "one"}
 """FedBCD's server takes one step between exchanges, as in VIM's program."""
 
-ALL_STEPS = ", server steps too"
-SUMMED = f"{ALL_STEPS}, embeddings summed"
-"""Last words of FedBCD's runs in which its server takes tau steps as well, as in its own paper, and
-of those which predict from the sum of embeddings besides."""
+ALL_STEPS, SUMMED = ", server steps too", ", embeddings summed"
+"""Last words of FedBCD's runs in which its server takes tau steps as well, and of those in which it
+adds up embeddings, so that it has nothing to train: both as in its own paper."""
 
 USUAL = {"top-model": "usual"}
 """A ReLU and a layer with a bias, where the program has one layer without."""

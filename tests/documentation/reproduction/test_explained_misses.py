@@ -165,6 +165,12 @@ def test_true_labels_bring_own_networks_little_without_adam_and_three_layers() -
         )
         assert 0 < true < short / 2 and both > 0.75 * short
         assert deeper < both and (deeper > 0 or of.column.startswith("heterogeneous"))
+    cost = [
+        means[f"{row}{DEEPER}", column] < mean
+        for (row, column), mean in means.items()
+        if row in ("MNIST, PraVFed", "FMNIST, PraVFed") and column.startswith("heterogeneous")
+    ]
+    assert len(cost) == 6 and sum(cost) > 3
     *varied, adam, both = (
         means[f"MNIST, PraVFed{end}", "homogeneous, theta 3"] for end in (*OF_MLP, BOTH)
     )
@@ -183,11 +189,14 @@ def test_20_local_epochs_bring_more_than_true_labels(dataset: str, kind: str, th
 
 @pytest.mark.parametrize("party", PARTIES)
 def test_accuracies_rise_with_local_epochs_where_labels_are_true(party: str) -> None:
-    means = {(e.cell.row, e.cell.column): e.mean or 0 for e in judged("pravfed", "fig2")}
+    cells = {(e.cell.row, e.cell.column): e for e in judged("pravfed", "fig2")}
     last = [f"local epochs {epochs}" for epochs in LATE_EPOCHS]
-    true = [means[f"FMNIST, {party}{TRUE}", column] for column in last]
-    noised = [means[f"FMNIST, {party}", column] for column in last]
-    assert 0 < true[0] < true[1] < true[2] and noised[2] < noised[1] < true[0]
+    first, *true = (cells[f"FMNIST, {party}{TRUE}", column] for column in last)
+    noised = [cells[f"FMNIST, {party}", column].mean or 0 for column in last]
+    means = [each.mean or 0 for each in (first, *true)]
+    assert 0 < means[0] < means[1] < means[2] and noised[2] < noised[1] < means[0]
+    rises = welch(spread_of(true[-1].values), spread_of(first.values)) < CHANCE
+    assert rises == party.startswith("passive")
 
 
 MEGABITS = 8 / KEPT
