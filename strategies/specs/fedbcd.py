@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.method_spec import MethodSpec
 from vfl_flower.config.options.shared import LocalStepsOptions
-from vfl_flower.config.schema import kebab, option
-from vfl_flower.config.settings import COMMON, Settings
+from vfl_flower.config.schema import option
+from vfl_flower.config.settings import Settings
+from vfl_flower.config.validation.training import check_usual
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,13 +39,10 @@ class FedBCDOptions(LocalStepsOptions):
 
 def check_top(cfg: Settings, options: FedBCDOptions) -> None:
     """Refuse settings of a top model or of steps without one."""
-    for key in ("top_layers", "top_model"):
-        if options.adds_up and (value := getattr(cfg, key)) != (usual := COMMON[key].default):
-            raise ConfigError(
-                f"{kebab(key)} is {value}, and would change nothing: with top = sum there is no "
-                f"top model; leave it at {usual}"
-            )
-    if options.adds_up and options.active_steps == "one" and cfg.active_columns == "none":
+    if not options.adds_up:
+        return
+    check_usual(cfg, ("top_layers", "top_model"), "with top = sum there is no top model")
+    if options.active_steps == "one" and cfg.active_columns == "none":
         raise ConfigError(
             "active-steps is one, and would change nothing: with top = sum an active party without "
             "columns has nothing to train; leave it at all"

@@ -1,6 +1,7 @@
 """Checks of networks, optimizers, learning rates and the loss."""
 
 import re
+from collections.abc import Collection
 
 from vfl_flower.common.errors import ConfigError
 from vfl_flower.config.catalog import NETWORKS
@@ -31,18 +32,38 @@ def check_lists(cfg: Settings) -> None:
 
 def check_unused(cfg: Settings) -> None:
     """Refuse options of all methods that this one has no use for."""
-    for each in declared_in(cfg):
-        value = getattr(cfg, each.name)
-        if each.name in cfg.spec.unused and value != each.default:
-            raise ConfigError(
-                f"{kebab(each.name)} is {value}, and would change nothing: {cfg.method} has no use "
-                f"for it; leave it at {each.default}"
-            )
+    check_usual(cfg, cfg.spec.unused, f"{cfg.method} has no use for it")
     if cfg.spec.own_decisions and cfg.active_columns == "none" and cfg.top_layers:
         raise ConfigError(
             f"top-layers is {cfg.top_layers}, and would change no network of {cfg.method}: it is "
             "of the active party's decision net, which it has not with active-columns = none; use 0"
         )
+
+
+def check_usual(cfg: Settings, names: Collection[str], why: str) -> None:
+    """Refuse values of options that would change nothing.
+
+    Parameters
+    ----------
+    cfg : Settings
+        The run's configuration.
+    names : collection of str
+        Options of all methods, by field name.
+    why : str
+        Why they would change nothing.
+
+    Raises
+    ------
+    ConfigError
+        Names the first that is not as usual.
+    """
+    for each in declared_in(cfg):
+        value = getattr(cfg, each.name)
+        if each.name in names and value != each.default:
+            raise ConfigError(
+                f"{kebab(each.name)} is {value}, and would change nothing: {why}; leave it at "
+                f"{each.default}"
+            )
 
 
 def check_weights(cfg: Settings, weighted: bool | None = None) -> None:
