@@ -41,19 +41,12 @@ TAUS = {
 }
 
 TOGETHER = {
-    f"mnist fedbcd tau {tau}{ALL_STEPS}": Experiment(
-        ON_MNIST["fedbcd"] | {"method": "fedbcd", "local-steps": tau, "active-steps": "all"},
+    f"mnist fedbcd tau {tau}{end}": Experiment(
+        ON_MNIST["fedbcd"] | {"method": "fedbcd", "local-steps": tau, "active-steps": "all"} | top,
         minutes,
+        most_seeds=most,
     )
-    for tau, minutes in (("5", 4), ("10", 7), ("20", 12))
-} | {
-    f"mnist fedbcd tau {tau}{SUMMED}": Experiment(
-        ON_MNIST["fedbcd"]
-        | {"method": "fedbcd", "local-steps": tau, "active-steps": "all"}
-        | {"top": "sum", "embedding-dim": "10"},
-        minutes,
-        most_seeds=1,
-    )
+    for end, top, most in ((ALL_STEPS, {}, 0), (SUMMED, {"top": "sum", "embedding-dim": "10"}, 1))
     for tau, minutes in (("5", 4), ("10", 7), ("20", 12))
 }
 
