@@ -138,7 +138,8 @@ def test_training_with_some_parties_goes_on_where_it_stopped(tmp_path: Path) -> 
 
 
 def test_what_passive_parties_learn_by_themselves_is_tested(tmp_path: Path) -> None:
-    flags = ALONE | {"method": "pravfed", "baselines": "off", "seed": "0"}
+    # true labels: no seed draws their noise
+    flags = ALONE | {"method": "pravfed", "baselines": "off", "seed": "0", "label-privacy": "none"}
     of = Experiment(flags, 1, pretrained=True)
     short, longer = (
         completed(Run("made", flags | {"local-epochs": epochs}, tmp_path / epochs, of)) or {}
