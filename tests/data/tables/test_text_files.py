@@ -5,6 +5,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.csv
 import pytest
 
 from tests.helpers.own_data.own_tables import Read, lines
@@ -126,3 +128,23 @@ def test_a_row_that_is_too_long_is_called_so(table: Read) -> None:
     content = 'id,a\n1,"' + "x\n" * 2**21 + '"\n2,3\n'
     with pytest.raises(DataError, match="has a row of more than 1 MiB; is a quote missing"):
         table(content)
+
+
+def test_a_row_far_down_is_named(table: Read) -> None:
+    content = lines("id,text", lambda n: f"{n},{'x' * 1000}", 3000) + '"3000","1","two\nlines"\n'
+    with pytest.raises(DataError, match="has 3 fields in row 3001, and 2 names"):
+        table(content)
+
+
+def test_arrow_is_handed_no_function(table: Read, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its threads would free it while Python ends, and abort the process."""
+    handed = []
+
+    def noting(stream: Any, read: Any, parse: Any, convert: Any) -> Any:
+        handed.append(parse.invalid_row_handler)
+        return opened(stream, read, parse, convert)
+
+    opened = pa.csv.open_csv
+    monkeypatch.setattr(pa.csv, "open_csv", noting)
+    table("id,a\n1,2\n2,3\n")
+    assert set(handed) == {None}

@@ -5,10 +5,11 @@ All cells come as text, since a guess from the first rows may be wrong further d
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 import pyarrow as pa
 import pyarrow.csv
@@ -29,6 +30,9 @@ SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 _LOOKED_AT = 20  # rows, to tell the separator
 _BATCH, _LARGEST = 1 << 20, 1 << 24
 """Bytes of a batch, and of one with long lines."""
+
+_RAGGED = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+): (.*)", re.DOTALL)
+"""What Arrow says of a row that has more or fewer fields than there are names."""
 
 _ROWS = 256
 """Rows of a batch of long lines, since each batch costs time for every column."""
@@ -89,14 +93,13 @@ class CsvFile(TableFile):
     def batches(self, wanted: Sequence[str]) -> Iterator[dict[str, pa.Array]]:
         """Yield batches of about a mebibyte, more for long lines, as text."""
         written = self._as_written(wanted)
-        ragged: list[Any] = []
         try:
-            with self._opened(list(written.values()), ragged) as reader:
+            with self._opened(list(written.values())) as reader:
                 for batch in reader:
                     yield {name: batch.column(there) for name, there in written.items()}
         except (OSError, pa.ArrowException) as error:
-            if ragged:
-                raise self._ragged(ragged[0]) from error
+            if ragged := _RAGGED.search(str(error)):
+                raise self._ragged(ragged) from error
             if "straddling" in str(error):
                 raise self.refused(
                     f"has a row of more than {self._batch >> 20} MiB; is a quote missing?"
@@ -104,17 +107,13 @@ class CsvFile(TableFile):
             raise self.refused("is no whole CSV file; write it again", error) from error
 
     @contextmanager
-    def _opened(self, written: list[str], ragged: list[Any]) -> Iterator[pa.csv.CSVStreamingReader]:
-        def note(row: Any) -> str:  # noqa: ANN401
-            ragged.append(row)
-            return "error"
-
+    def _opened(self, written: list[str]) -> Iterator[pa.csv.CSVStreamingReader]:
         read = pa.csv.ReadOptions(  # with threads, rows have no numbers
             use_threads=False, block_size=self._batch
         )
-        parse = pa.csv.ParseOptions(
-            delimiter=self._separator, newlines_in_values=True, invalid_row_handler=note
-        )
+        # A handler of invalid rows would do, but a thread of Arrow's lets go of it, perhaps while
+        # Python ends, which aborts the process.
+        parse = pa.csv.ParseOptions(delimiter=self._separator, newlines_in_values=True)
         convert = pa.csv.ConvertOptions(
             column_types=dict.fromkeys(written, pa.string()), include_columns=written
         )
@@ -125,11 +124,12 @@ class CsvFile(TableFile):
         ):
             yield reader
 
-    def _ragged(self, row: Any) -> DataError:  # noqa: ANN401
+    def _ragged(self, found: re.Match[str]) -> DataError:
+        line, names, fields, text = found.groups()
         return self.refused(
-            f"has {row.actual_columns} fields in row {row.number - 1}, and "
-            f"{row.expected_columns} names; a text with the separator in it belongs in quotes",
-            row.text,
+            f"has {fields} fields in row {int(line) - 1}, and {names} names; a text with the "
+            "separator in it belongs in quotes",
+            text,
         )
 
     def _check_text(self) -> None:
