@@ -7,6 +7,7 @@ test:PARTY              test accuracy of a party's model, in percent; PARTY is a
 test-mean               mean of all parties' test accuracies
 train:PARTY             training accuracy of the last evaluation, in percent
 validation:PARTY        validation accuracy of the last evaluation, in percent
+after:EPOCHS            the active party's validation accuracy after so many epochs, in percent
 recall-std:PARTY        deviation over classes of the recall, which is the accuracy of each class
 precision-std:PARTY     deviation over classes of the precision
 exchanges               number of exchanges of training
@@ -81,6 +82,11 @@ def _validation(seed: Seed, party: str) -> float | None:
     return 100 * float(seed["course"][-1]["validation"][party]) if seed["course"] else None
 
 
+def _after(seed: Seed, epochs: str) -> float | None:
+    there = [e for e in seed["course"] if e["epoch"] == int(epochs)]
+    return 100 * float(there[-1]["validation"]["active"]) if there else None
+
+
 def _recall_std(seed: Seed, party: str) -> float:
     return _std_over(seed["metrics"][party]["confusion"], 1)
 
@@ -148,6 +154,7 @@ READINGS: dict[str, Callable[..., float | None]] = {
     "test-mean": _test_mean,
     "train": _train,
     "validation": _validation,
+    "after": _after,
     "recall-std": _recall_std,
     "precision-std": _precision_std,
     "exchanges": _exchanges,

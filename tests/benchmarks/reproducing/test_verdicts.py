@@ -29,6 +29,13 @@ def test_a_class_that_is_never_predicted_has_no_precision() -> None:
     assert read("precision-std:active", never) == pytest.approx(25)  # of 50 % and of 0
 
 
+def test_accuracies_on_the_way_are_those_of_their_epochs() -> None:
+    often = ((1, 0.5), (1, 0.6), (2, 0.7))
+    way = [{"epoch": n, "validation": {"active": share}} for n, share in often]
+    shares = [read(f"after:{n}", {"course": way}) for n in (1, 2, 3)]
+    assert shares == [60, 70, None]
+
+
 def test_a_curve_beside_cells_of_its_experiment_has_no_end_of_its_own() -> None:
     curves = Curve("told", "alone"), Curve("other", "broken", reading="train:active")
     table = Table("figure3", "Both", "Figure 3", (Cell("local", "MLP", "alone"),), curves)
