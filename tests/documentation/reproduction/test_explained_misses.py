@@ -19,6 +19,7 @@ from benchmarks.papers.easter.runs import LATER, SLOWED
 from benchmarks.papers.pravfed.cells import (
     BY_64,
     BY_ADAM,
+    BY_TRUE_LABELS,
     FEWER,
     KEPT,
     NOR_LINEAR,
@@ -155,8 +156,10 @@ def test_training_rows_reach_what_central_misses() -> None:
 def test_true_labels_bring_own_networks_little_without_adam_and_three_layers() -> None:
     cells = judged("pravfed", "published")
     counted = [e for e in cells if e.cell.counted]
-    assert {e.cell.why for e in counted if e.verdict == MISSED} == {TOGETHER}
+    assert {e.cell.why for e in counted if e.verdict == MISSED} == {TOGETHER, BY_TRUE_LABELS}
     means = {(e.cell.row, e.cell.column): e.mean or 0 for e in cells}
+    for each in missed_for(BY_TRUE_LABELS, counted):
+        assert means[f"{each.cell.row}{TRUE}", each.cell.column] >= (each.cell.claim or 0)
     for each in missed_for(TOGETHER, counted):
         of = each.cell
         short = (of.claim or 0) - (each.mean or 0)
